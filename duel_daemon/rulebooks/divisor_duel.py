@@ -10,8 +10,8 @@ class DivisorDuel(RuleBook):
     slug = "divisor-duel"
     title = "Divisor Duel"
     explanation = """\
-There is one number for both of you. On your turn, pick a number that divides it
-without remainder (not 1, and not the number itself) and take it away.
+There is one number for both of you. On your turn, pick a number that divides
+it without remainder (not 1, and not the number itself) and take it away.
 The rest is your opponent's number.
 
   From 60 you may take away 2, 3, 4, 5, 6, 10, 12, 15, 20 or 30.

@@ -10,8 +10,8 @@ class DivisorDuelByDivision(RuleBook):
     slug = "divisor-duel-by-division"
     title = "Divisor Duel (by division)"
     explanation = """\
-There is one number for both of you. On your turn, pick a number that divides it
-without remainder (not 1, and not the number itself) and divide by it.
+There is one number for both of you. On your turn, pick a number that divides
+it without remainder (not 1, and not the number itself) and divide by it.
 The result is your opponent's number.
 
   60 may be divided by 2, 3, 4, 5, 6, 10, 12, 15, 20 or 30.

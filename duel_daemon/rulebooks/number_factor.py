@@ -14,8 +14,8 @@ class NumberFactor(RuleBook):
     slug = "number-factor"
     title = "Number Factor"
     explanation = """\
-There is one number for both of you. On your turn, pick a number that divides it
-without remainder (not 1, and not the number itself) and divide by it.
+There is one number for both of you. On your turn, pick a number that divides
+it without remainder (not 1, and not the number itself) and divide by it.
 The result is your opponent's number.
 
   30 may be divided by 2, 3, 5, 6, 10 or 15.
