@@ -93,7 +93,11 @@ class Duel:
     _is_open: bool = attrs.field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.number = self.game.number
+        game = self.game
+        if not game.book.is_playable(game.number, game.restriction):
+            # Whoever sets up a game has asked is_playable; here it would be a turn without an end.
+            raise ValueError(f"{game.book.slug} has no duel at {game.number}")
+        self.number = game.number
         self._faults_in_a_row = {Seat.ONE: 0, Seat.TWO: 0}
 
     @property
