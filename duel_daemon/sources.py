@@ -5,7 +5,7 @@ stops at the first thing wrong: each reader returns all that was given and all i
 sentence each, beginning with the source.
 
 argparse is not used: it stops at the first error, guesses abbreviations and wraps --help to the
-terminal. With all three turned off, more code was left than the one loop of command_line.
+terminal, and all three would have to be turned off; command_line is one loop.
 """
 
 import difflib
@@ -160,7 +160,7 @@ def slug(books: Sequence[str]) -> Kind:
     return Kind(f"a rule book ({', '.join(books)})", str.lower, books.__contains__, is_text=True)
 
 
-# 4 is the smallest number with a proper divisor; 10^18 is as far as factors are found quickly.
+# 4 is the smallest number that leaves a move: primes and 1 have no divisor between 1 and N.
 NUMBER = Kind(
     "a whole number from 4 to 10^18", _large, range(4, 10**18 + 1).__contains__, optional=True
 )
