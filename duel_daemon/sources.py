@@ -160,7 +160,7 @@ def slug(books: Sequence[str]) -> Kind:
     return Kind(f"a rule book ({', '.join(books)})", str.lower, books.__contains__, is_text=True)
 
 
-# 4 is the smallest number that leaves a move: primes and 1 have no divisor between 1 and N.
+# Every book starts from a composite number, and 4 is the smallest.
 NUMBER = Kind(
     "a whole number from 4 to 10^18", _large, range(4, 10**18 + 1).__contains__, optional=True
 )
