@@ -54,6 +54,11 @@ class RuleBook(abc.ABC):
         """Where a duel starts if nobody asked for a number."""
         return self.start
 
+    @property
+    def start_text(self) -> str:
+        """The usual start, in words."""
+        return str(self.start)
+
     def survey(self, number: int, restriction: Restriction) -> Survey:
         return survey(number, self.lowest_divisor, restriction)
 
@@ -66,12 +71,11 @@ class RuleBook(abc.ABC):
     def nearest_playable(self, number: int, restriction: Restriction, highest: int) -> int:
         """A number near this one, up to `highest`, at which a duel can start."""
         number = max(SMALLEST_COMPOSITE, min(number, highest))
-        distance = 0
-        while True:
+        for distance in range(max(number, highest) + 1):  # a step or three; then nothing is left
             for near in (number + distance, number - distance):
                 if near <= highest and self.is_playable(near, restriction):
                     return near
-            distance += 1
+        raise ValueError(f"no number up to {highest} is playable in {self.slug}")
 
     # The words, in the order in which a duel meets them.
 

@@ -35,6 +35,10 @@ A number that is no divisor is refused with the reason, and you try again.
         candidates = range(LOWEST_START, HIGHEST_START + 1)
         return rng.choice([n for n in candidates if self.is_playable(n, restriction)])
 
+    @property
+    def start_text(self) -> str:
+        return f"a random number ({LOWEST_START} to {HIGHEST_START})"
+
     def turn(self, event: TurnBegan) -> str:
         blank = "" if event.is_first else "\n"  # this book has no opening
         survey = event.survey

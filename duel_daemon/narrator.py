@@ -1,0 +1,118 @@
+"""Events -> what each side reads: the rule book's dialogue, and the house's own lines.
+
+The mover reads the book to the letter. Everybody else, the opponent and the watchers, reads the
+same lines at the same moments; the prompt line reaches them when it has been answered, completed
+with the divisor. What the house says starts with "* ", which no rule book's line does. Pure.
+"""
+
+from collections.abc import Iterable
+
+import attrs
+
+from duel_daemon.duel import Game
+from duel_daemon.events import Ended, Event, Fault, Moved, Reason, Refused, Seat, TurnLost, Wrong
+
+HOUSE = "* "
+
+
+def house(*lines: str) -> str:
+    """Lines of the house."""
+    return "".join(f"{HOUSE}{line}\n" for line in lines)
+
+
+@attrs.frozen
+class Telling:
+    """The same events as Player 1, Player 2 and the watchers read them."""
+
+    one: str
+    two: str
+    watchers: str
+
+    def to(self, seat: Seat) -> str:
+        return self.one if seat is Seat.ONE else self.two
+
+
+def tell(game: Game, events: Iterable[Event]) -> Telling:
+    one: list[str] = []
+    two: list[str] = []
+    watchers: list[str] = []
+    for event in events:
+        if type(event) is Refused:
+            (one if event.seat is Seat.ONE else two).append(house(fault_sentence(event.fault)))
+            continue
+        text = _to_others(game, event)
+        watchers.append(text)
+        mover = _whose_words(event)
+        one.append(game.book.tell(event, to_mover=True) if mover is Seat.ONE else text)
+        two.append(game.book.tell(event, to_mover=True) if mover is Seat.TWO else text)
+    return Telling("".join(one), "".join(two), "".join(watchers))
+
+
+def _whose_words(event: Event) -> Seat | None:
+    """The seat that reads this event in the second person, if there is one."""
+    return None if isinstance(event, Ended) else getattr(event, "mover", None)
+
+
+def _to_others(game: Game, event: Event) -> str:
+    text = game.book.tell(event, to_mover=False)
+    match event:
+        case Moved():
+            return f"{game.book.prompt(event.mover)}{event.divisor}\n{text}"
+        case TurnLost():
+            return f"{game.book.prompt(event.mover)}{event.fault.attempt}\n{text}"
+        case Ended() if not event.reason.by_the_rules:
+            return house(end_sentence(event, game))
+        case _:
+            return text
+
+
+def end_sentence(event: Ended, game: Game) -> str:
+    """How a duel ended otherwise than by the rules."""
+    if event.by is None or event.winner is None:
+        return "The duel has been stopped. Nobody wins."
+    return f"{_HOW[event.reason].format(who=event.by.label, n=game.violations)} " + (
+        f"{event.winner.label} wins!"
+    )
+
+
+_HOW = {
+    Reason.RESIGNED: "{who} has left the duel (resigned).",
+    Reason.TIME: "{who} ran out of time.",
+    Reason.LEFT: "{who} has left the duel.",
+    Reason.VIOLATIONS: "{who} forfeits: {n} invalid moves in a row.",
+}
+
+
+def fault_sentence(fault: Fault) -> str:
+    """Why a number is no move, and what would be."""
+    attempt = _short(fault.attempt)
+    return _FAULTS[fault.wrong].format(
+        attempt=attempt,
+        number=fault.number,
+        rest=fault.number % fault.attempt if fault.attempt else 0,
+        kind=fault.restriction.value,
+    )
+
+
+_FAULTS = {
+    Wrong.NOT_A_DIVISOR: "{attempt} does not divide {number}: {rest} is left over. Try another.",
+    Wrong.ZERO: "0 does not divide anything. Choose a divisor of {number}.",
+    Wrong.ONE: "1 is not allowed in this game. Choose a larger divisor of {number}.",
+    Wrong.ITSELF: "{attempt} is the number itself. Choose a smaller divisor.",
+    Wrong.TOO_LARGE: "{attempt} is larger than {number}. Choose a divisor of {number}.",
+    Wrong.EXCLUDED: "{attempt} divides {number}, but only {kind} divisors are allowed here.",
+    Wrong.NOT_YOUR_TURN: "It is not your turn yet.",
+    Wrong.OVER: "The duel is over.",
+}
+
+
+def _short(number: int) -> str:
+    """A number as typed, unless somebody leaned on the keyboard."""
+    digits = str(number)
+    return digits if len(digits) <= 20 else f"{digits[:17]}..."
+
+
+def seconds(number: float) -> str:
+    """A duration as people say it."""
+    whole = max(0, round(number))
+    return "1 second" if whole == 1 else f"{whole} seconds"

@@ -1,0 +1,289 @@
+"""One connection: its socket, its lines in, its bounded outbox.
+
+Speaking never blocks: `say` puts text into the outbox, and the post delivers it as one write
+before anybody waits again. Whoever does not read loses their own connection, never the other's
+time. What is said is not decided here.
+"""
+
+import math
+import socket
+from collections import deque
+
+import attrs
+import trio
+
+from duel_daemon import wire
+from duel_daemon.narrator import house
+from duel_daemon.wire import Signal
+
+RECEIVE_BYTES = 4096
+PACKETS_IN_A_ROW = 8  # then others get their turn, however fast this client sends
+FAREWELL_SECONDS = 1.0  # for the last words to go out and unread input to come in, see finish()
+SEND_BUFFER_BYTES = 64 * 1024  # the kernel's own default let 2 MB pile up for one deaf client
+KEEPALIVE = (60, 15, 4)  # idle seconds, seconds between probes, probes: gone within two minutes
+FIRST_BYTES = 256  # of a connection are looked at for another protocol, if no line ends before
+
+
+class Gone(Exception):  # noqa: N818 - an end, not an error
+    """The connection is over, or is to be ended; the text is for the log."""
+
+
+class WrongProtocol(Gone):
+    """The first bytes were not typed by a person."""
+
+
+@attrs.define(eq=False)
+class Post:
+    """The peers with something to read that has not been sent yet."""
+
+    _waiting: list["Peer"] = attrs.field(factory=list, init=False)
+
+    def expect(self, peer: "Peer") -> None:
+        self._waiting.append(peer)
+
+    def deliver(self) -> None:
+        """One write per peer, however many times something was said to it."""
+        waiting = self._waiting
+        if waiting:
+            self._waiting = []
+            for peer in waiting:
+                peer.deliver()
+
+
+@attrs.frozen
+class PeerLimits:
+    """How much a connection may take."""
+
+    outbox_bytes: int = 64 * 1024
+    line_seconds: float = 60.0
+    send_seconds: float = 30.0
+
+
+class Peer:
+    """One connection. Its task reads lines; anybody may say something to it."""
+
+    def __init__(self, sock: socket.socket, ident: str, post: Post, limits: PeerLimits) -> None:
+        self.ident = ident
+        self.ascii_only = False
+        self.lost = ""
+        """Why the connection is dead, if it is; nothing can be said to it any more."""
+        self.heard_at = trio.current_time()
+        self.patience = trio.CancelScope()
+        """Around the reading of lines; whoever wants to limit it sets a deadline."""
+        self.scope = trio.CancelScope()
+        """Around all that is done for this connection but its last words."""
+        self.nursery: trio.Nursery | None = None
+        """The connection's own; what is still unsent is sent from there."""
+        self._sock = sock
+        self._post = post
+        self._limits = limits
+        self._decoder = wire.Decoder()
+        self._lines: deque[str] = deque()
+        self._first_bytes: bytes | None = b""
+        self._line_began = math.inf
+        self._packets = 0
+        self._has_ended = False
+        self._said: list[str] = []
+        self._prompt: str | None = None
+        self._prompt_is_open = False
+        self._backlog = bytearray()
+        _set_options(sock, limits)
+
+    # Speaking.
+
+    def say(self, text: str) -> None:
+        """Whole lines, each ending in a newline."""
+        if not self._said:
+            self._post.expect(self)
+        self._said.append(text)
+
+    def ask(self, prompt: str | None) -> None:
+        """The question to stand last on the screen, shown again after whatever interrupts it."""
+        self._prompt = prompt
+        self.say("")
+
+    def deliver(self) -> None:
+        """Send what was said, and the prompt after it."""
+        text = "".join(self._said)
+        self._said.clear()
+        if self._prompt_is_open and text:
+            text = f"\n{text}"  # whatever interrupts an open prompt starts on a fresh line
+            self._prompt_is_open = False
+        if self._prompt is not None and not self._prompt_is_open:
+            text += self._prompt
+            self._prompt_is_open = True
+        if text:
+            self._send(wire.encode(text, self.ascii_only))
+
+    def _send(self, data: bytes) -> None:
+        if self.lost:
+            return
+        sent = 0
+        if not self._backlog:
+            try:
+                sent = self._sock.send(data)
+            except BlockingIOError:
+                pass
+            except OSError as exc:
+                self.drop(f"send: {exc.strerror}")
+                return
+        if sent < len(data):
+            self._keep(data[sent:])
+
+    def _keep(self, data: bytes) -> None:
+        """The kernel takes no more for now. A writer exists only while something is unsent."""
+        if len(self._backlog) + len(data) > self._limits.outbox_bytes:
+            self.drop("does not read")
+            return
+        if not self._backlog and self.nursery is not None:
+            self.nursery.start_soon(self._send_backlog)
+        self._backlog += data
+
+    async def _send_backlog(self) -> None:
+        while self._backlog and not self.lost:
+            await trio.lowlevel.wait_writable(self._sock)
+            try:
+                sent = self._sock.send(self._backlog)
+            except BlockingIOError:
+                continue
+            except OSError as exc:
+                self.drop(f"send: {exc.strerror}")
+                return
+            del self._backlog[:sent]
+
+    # Hearing.
+
+    @property
+    def line_due(self) -> float:
+        """When the line that has begun must have ended."""
+        return self._line_began + self._limits.line_seconds
+
+    async def line(self) -> str:
+        """The next line. Whatever was said to anybody is sent before this waits."""
+        while not self._lines:
+            if self._has_ended:
+                raise Gone("end of input")
+            self._post.deliver()
+            self._take(await self._receive())
+        if self._prompt_is_open:
+            self._prompt_is_open = False  # Enter has moved the cursor to a fresh line
+            self.say("")  # so that the prompt comes again, should the line be answered by nothing
+        return self._lines.popleft()
+
+    async def _receive(self) -> bytes:
+        """What has come, without a detour through the scheduler if it is already there."""
+        while True:
+            self._packets += 1
+            if self._packets > PACKETS_IN_A_ROW:
+                self._packets = 0
+                await trio.lowlevel.checkpoint()
+            try:
+                return self._sock.recv(RECEIVE_BYTES)
+            except BlockingIOError:
+                self._packets = 0
+                await trio.lowlevel.wait_readable(self._sock)
+            except OSError as exc:
+                self.lost = f"receive: {exc.strerror}"
+                raise Gone(self.lost) from None
+
+    def _take(self, data: bytes) -> None:
+        if not data:
+            self._has_ended = True
+            return
+        self.heard_at = trio.current_time()
+        if self._first_bytes is not None:
+            self._look_at_first_bytes(data)
+        for item in self._decoder.feed(data):
+            if type(item) is str:
+                self._lines.append(item)
+            else:
+                self._answer(item)
+        if self._decoder.telnet and (replies := self._decoder.take_replies()):
+            self._send(replies)
+        if self._decoder.overrun:
+            raise Gone("more than a person's client sends")
+        self._time_the_line()
+
+    def _look_at_first_bytes(self, data: bytes) -> None:
+        """A web page must not be able to play: nothing of another protocol becomes a line."""
+        assert self._first_bytes is not None
+        self._first_bytes += data[:FIRST_BYTES]
+        protocol = wire.wrong_protocol(self._first_bytes)
+        if protocol is not None:
+            raise WrongProtocol(protocol)
+        if len(self._first_bytes) >= FIRST_BYTES or not _ENDS.isdisjoint(self._first_bytes):
+            self._first_bytes = None
+
+    def _answer(self, signal: Signal | str) -> None:
+        if signal is Signal.END:
+            self._has_ended = True
+        elif signal is Signal.INTERRUPT:
+            self._prompt_is_open = False
+            self.say("\n")  # Ctrl-C: the line begun is forgotten; the prompt comes again
+        else:
+            self.say(house(_ANSWERS[signal]))
+
+    def _time_the_line(self) -> None:
+        if not self._decoder.unfinished:
+            self._line_began = math.inf
+        elif self._line_began == math.inf:
+            self._line_began = self.heard_at
+            self.patience.deadline = min(self.patience.deadline, self.line_due)
+
+    # Ending.
+
+    def drop(self, why: str) -> None:
+        """The connection is dead: its own task finds out at once, whoever noticed."""
+        if not self.lost:
+            self.lost = why
+            self._backlog.clear()
+            self.scope.cancel()
+
+    async def finish(self) -> None:
+        """Send the last words and close.
+
+        close() with unread input resets the connection, and the last words may be lost with it:
+        so shut down, read what still comes for a moment, then close.
+        """
+        with trio.CancelScope(deadline=trio.current_time() + FAREWELL_SECONDS, shield=True):
+            self._prompt = None
+            if not self.lost:
+                self.deliver()
+                await self._send_backlog()
+            try:
+                if not self.lost:
+                    self._sock.shutdown(socket.SHUT_WR)
+                while not self.lost and not self._has_ended:
+                    await trio.lowlevel.wait_readable(self._sock)
+                    self._has_ended = not self._sock.recv(RECEIVE_BYTES)
+            except OSError:
+                pass  # the other side has closed already
+        self.lost = self.lost or "closed"
+        self._sock.close()
+
+
+_ENDS = frozenset(b"\r\n")
+
+_ANSWERS: dict[Signal | str, str] = {
+    Signal.TOO_LONG: f"That line was too long ({wire.LINE_BYTES} bytes at most). Nothing was done.",
+    Signal.ARE_YOU_THERE: "Yes, I am here.",
+    Signal.UTF16: "Your program sends UTF-16; please switch it to UTF-8 or plain ASCII.",
+}
+
+
+def _set_options(sock: socket.socket, limits: PeerLimits) -> None:
+    sock.setblocking(False)
+    if sock.family not in (socket.AF_INET, socket.AF_INET6):
+        return
+    idle, interval, probes = KEEPALIVE
+    for level, option, value in (
+        (socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES),
+        (socket.SOL_SOCKET, socket.SO_OOBINLINE, 1),  # or a telnet Synch eats the next letter
+        (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+        (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, idle),
+        (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, interval),
+        (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, probes),
+        (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
+        (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(limits.send_seconds * 1000)),
+    ):
+        sock.setsockopt(level, option, value)

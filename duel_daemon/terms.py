@@ -1,0 +1,199 @@
+"""The terms of a game: what two players agree on, read from the words they type.
+
+`play prime 72 best of 5 factor-duel` means the same in any order. What is not said is taken from
+the daemon's default game. Pure.
+"""
+
+import random
+import re
+from collections.abc import Callable
+
+import attrs
+
+from duel_daemon.duel import Game
+from duel_daemon.match import HIGHEST_BEST_OF
+from duel_daemon.rulebooks import BY_SLUG, RuleBook
+from duel_daemon.survey import Restriction
+
+MIRROR_DUELS = 2
+
+
+@attrs.frozen
+class Terms:
+    """A game as it is offered. No number means the book's own, drawn when the duel begins."""
+
+    book: RuleBook
+    number: int | None = None
+    restriction: Restriction = Restriction.ANY
+    best_of: int = 1
+    mirror: bool = False
+
+    @property
+    def text(self) -> str:
+        """As both sides read it before they agree."""
+        parts = [f"{self.book.title} from {self._start}"]
+        if self.restriction is not Restriction.ANY:
+            parts.append(f"only {self.restriction.value} divisors")
+        if self.best_of > 1:
+            parts.append(f"best of {self.best_of}")
+        if self.mirror:
+            parts.append("mirror match (the same number twice, sides swapped)")
+        return ", ".join(parts)
+
+    @property
+    def words(self) -> str:
+        """As one would type it after `play`."""
+        parts = [self.book.slug]
+        if self.number is not None:
+            parts.append(str(self.number))
+        if self.restriction is not Restriction.ANY:
+            parts.append(self.restriction.value)
+        if self.best_of > 1:
+            parts.append(f"best of {self.best_of}")
+        if self.mirror:
+            parts.append("mirror")
+        return " ".join(parts)
+
+    @property
+    def _start(self) -> str:
+        return str(self.number) if self.number is not None else self.book.start_text
+
+    def problem(self, max_number: int) -> str | None:
+        """Why these terms leave nothing to play, with a number nearby that works."""
+        if self.number is None:
+            return None
+        if self.number > max_number:
+            return f"{self.number} is too large here: numbers go up to {max_number}."
+        if self.book.is_playable(self.number, self.restriction):
+            return None
+        nearby = self.book.nearest_playable(self.number, self.restriction, max_number)
+        return f"{self.number} {self._why_not()}, so there is nothing to play. Try {nearby}."
+
+    def _why_not(self) -> str:
+        assert self.number is not None
+        if self.number < 4:
+            return "is too small"
+        if not self.book.is_playable(self.number, Restriction.ANY):
+            return "is a prime number"
+        return f"has no {self.restriction.value} divisor to choose"
+
+    def game(self, violations: int, rng: random.Random) -> Game:
+        number = self.number
+        if number is None:
+            number = self.book.starting_number(self.restriction, rng)
+        return Game(self.book, number, self.restriction, violations)
+
+
+@attrs.frozen
+class Wish:
+    """Terms, and whether the player who named them asks for the first turn."""
+
+    terms: Terms
+    wants_first: bool = False
+
+
+@attrs.frozen
+class Unclear:
+    """Words that are no terms, in one sentence that says what would be."""
+
+    sentence: str
+
+
+def parse(words: str, default: Terms, max_number: int) -> Wish | Unclear:
+    """The wish that these words make."""
+    reader = _Reader(default)
+    tokens = re.sub(r"\bbest[ -]*of[ -]*(\d+)\b", r"best-of-\1", words.casefold()).split()
+    for token in tokens:
+        if (unclear := reader.take(token)) is not None:
+            return unclear
+    wish = reader.wish()
+    if isinstance(wish, Unclear):
+        return wish
+    problem = wish.terms.problem(max_number)
+    return wish if problem is None else Unclear(problem)
+
+
+@attrs.define
+class _Reader:
+    """Collects what the words say, in whatever order they come."""
+
+    default: Terms
+    number: int | None = None
+    restriction: Restriction | None = None
+    best_of: int | None = None
+    mirror: bool = False
+    wants_first: bool = False
+    book_words: list[str] = attrs.field(factory=list)
+
+    def take(self, token: str) -> Unclear | None:
+        if token.isascii() and token.isdigit():
+            return self._take_number(token)
+        if token.startswith("best-of-"):
+            return self._take_best_of(token.removeprefix("best-of-"))
+        if token in _RESTRICTIONS:
+            self.restriction = _RESTRICTIONS[token]
+        elif token == "first":
+            self.wants_first = True
+        elif token == "mirror":
+            self.mirror = True
+        else:
+            self.book_words.append(token)
+        return None
+
+    def _take_number(self, token: str) -> Unclear | None:
+        if self.number is not None:
+            return Unclear(f"Two numbers, {self.number} and {token}: a game starts from one.")
+        self.number = int(token)
+        return None
+
+    def _take_best_of(self, digits: str) -> Unclear | None:
+        duels = int(digits)
+        if duels % 2 == 0 or not 1 <= duels <= HIGHEST_BEST_OF:
+            return Unclear(f"Best of {duels} cannot be: it takes an odd number, 1 to 21.")
+        self.best_of = duels
+        return None
+
+    def wish(self) -> Wish | Unclear:
+        book: RuleBook | Unclear | None = None
+        if self.book_words:
+            book = find_book("-".join(self.book_words))
+        if isinstance(book, Unclear):
+            return book
+        if self.mirror and self.best_of is not None and self.best_of > 1:
+            return Unclear("A mirror match is two duels; it cannot be a best of as well.")
+        return Wish(self._terms(book), self.wants_first)
+
+    def _terms(self, book: RuleBook | None) -> Terms:
+        default = self.default
+        number = self.number
+        if number is None and book in (None, default.book):
+            number = default.number
+        best_of = self.best_of if self.best_of is not None else default.best_of
+        return Terms(
+            book=book or default.book,
+            number=number,
+            restriction=default.restriction if self.restriction is None else self.restriction,
+            best_of=1 if self.mirror else best_of,
+            mirror=self.mirror,
+        )
+
+
+_RESTRICTIONS = {restriction.value: restriction for restriction in Restriction}
+
+
+def find_book(words: str) -> RuleBook | Unclear:
+    """The book with this slug, or the only one whose slug or title has these words in it."""
+    wanted = words.casefold().replace(" ", "-")
+    if wanted in BY_SLUG:
+        return BY_SLUG[wanted]
+    tests: tuple[Callable[[str], bool], ...] = (
+        lambda slug: slug.startswith(wanted),
+        lambda slug: wanted in slug,
+    )
+    for fits in tests:
+        found = [book for slug, book in BY_SLUG.items() if fits(slug)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            return Unclear(f"Which one: {', '.join(book.slug for book in found)}?")
+    return Unclear(f"There is no '{wanted}' in a game. Books: {', '.join(BY_SLUG)}.")
