@@ -146,6 +146,12 @@ def test_a_power_of_a_prime_is_one_factor(prime: int, exponent: int) -> None:
     assert numbers.factorise(prime**exponent) == ((prime, exponent),)
 
 
+@pytest.mark.parametrize("number", [1009 * 1709, 1013 * 1109, 1217**3])
+def test_where_the_first_walk_finds_nothing_another_does(number: int) -> None:
+    assert numbers._rho(number, 1) == number
+    assert_is_a_factorisation(numbers.factorise(number), number)
+
+
 @pytest.mark.parametrize("number", [997**2 - 1, 997**2, 997 * 1009, 1009**2, 1009**2 + 1])
 def test_the_seam_between_trial_and_rho_does_not_show(number: int) -> None:
     assert_is_a_factorisation(numbers.factorise(number), number)

@@ -178,6 +178,11 @@ def test_the_random_start_is_any_playable_number_from_10_to_50(restriction: Rest
     assert drawn == {n for n in range(10, 51) if is_playable(book, n, restriction)}
 
 
+def test_the_usual_start_can_be_put_in_words() -> None:
+    assert BY_SLUG["divisor-duel"].start_text == "60"
+    assert BY_SLUG["divisor-duel-random-start"].start_text == "a random number (10 to 50)"
+
+
 @each_book
 @each_restriction
 @pytest.mark.parametrize("highest", [6, 7, 50, 97, 1000])
