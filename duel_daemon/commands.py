@@ -9,6 +9,10 @@ from collections.abc import Iterable
 
 import attrs
 
+from duel_daemon.wire import DOT
+
+SHOWN_CHARACTERS = 20  # of a word that is no command
+
 
 class Place(enum.Flag):
     """Where a player is when a line is typed."""
@@ -341,7 +345,7 @@ class Unknown:
 def parse(line: str) -> Move | Order | Blank | Unknown:
     """What a line means, wherever it was typed."""
     # A pipe from Windows may begin with a byte order mark, which arrives neutralised.
-    text = line.strip().removeprefix("\u00b7").strip()
+    text = line.strip().removeprefix(DOT).strip()
     if not text:
         return Blank()
     if text.isascii() and text.isdigit():
@@ -362,10 +366,11 @@ def find(word: str) -> Command | Unknown:
         return BY_NAME[candidates[0]]
     if candidates:
         return Unknown(f"'{word}' could be {either(candidates)}.")
-    near = difflib.get_close_matches(wanted, WORDS, n=1)
+    shown = word if len(word) <= SHOWN_CHARACTERS else f"{word[:SHOWN_CHARACTERS]}..."
+    near = difflib.get_close_matches(wanted[:SHOWN_CHARACTERS], WORDS, n=1)
     if near:
-        return Unknown(f"There is no command '{word}'. Did you mean {near[0]}?")
-    return Unknown(f"There is no command '{word}'. Type help to see them all.")
+        return Unknown(f"There is no command '{shown}'. Did you mean {near[0]}?")
+    return Unknown(f"There is no command '{shown}'. Type help to see them all.")
 
 
 def either(names: Iterable[str]) -> str:

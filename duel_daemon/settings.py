@@ -110,6 +110,8 @@ class Settings:
     max_number: int = live(GAME, LARGE, 10**12, "the largest starting number")
     violations: int = live(GAME, whole(1, 100), 3, "Number Factor: invalid moves that forfeit",
         "In a row, by the same player.")
+    talk: str = live(GAME, choice("off", "canned", "free"), "canned", "what players may say",
+        "canned: friendly phrases by number, for a classroom; free: anything.")
 
     turn_seconds: float = live(TIME, seconds(5, 86400, or_zero=True), 60,
         "time for a turn; then the mover forfeits", "0: no limit.")
@@ -251,6 +253,12 @@ def changed(old: Settings, new: Settings) -> tuple[list[str], list[str]]:
     names = [name for name in TABLE if getattr(old, name) != getattr(new, name)]
     live_names = [name for name in names if TABLE[name].live]
     return live_names, [name for name in names if name not in live_names]
+
+
+def only_live(old: Settings, new: Settings) -> Settings:
+    """Return the new settings as far as they can change while running."""
+    _, later = changed(old, new)
+    return attrs.evolve(new, **{name: getattr(old, name) for name in later})
 
 
 def state_path(settings: Settings, environ: Mapping[str, str]) -> Path | None:

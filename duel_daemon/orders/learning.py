@@ -1,0 +1,78 @@
+"""What only a solved game can give: practice, hints, and the truth about every move."""
+
+from duel_daemon import sage, terms
+from duel_daemon.aside import consider
+from duel_daemon.hall import Hall
+from duel_daemon.opponents import Strength
+from duel_daemon.player import Player
+from duel_daemon.review import Review, lines
+from duel_daemon.review import review as review_of
+from duel_daemon.table import Finished
+from duel_daemon.terms import Terms, Unclear
+from duel_daemon.textwidth import wrapped
+
+_STRENGTHS = {strength.value: strength for strength in Strength}
+
+
+async def practice(hall: Hall, player: Player, words: str) -> None:
+    strength = Strength.MEDIUM
+    game_words = []
+    for word in words.casefold().split():
+        if word in _STRENGTHS:
+            strength = _STRENGTHS[word]
+        else:
+            game_words.append(word)
+    wish = terms.parse(" ".join(game_words), hall.default_terms, hall.settings.max_number)
+    if isinstance(wish, Unclear):
+        player.house(wish.sentence)
+        return
+    begins = wish.wants_first or hall.rng.random() < 0.5
+    hall.practise(player, wish.terms, strength, begins)
+
+
+async def hint(hall: Hall, player: Player, words: str) -> None:
+    table = player.table
+    assert table is not None
+    duel = table.duel
+    if not table.is_practice:
+        player.house("Hints are for practice; here you are on your own.")
+    elif table.at(duel.mover) is not player:
+        player.house("Wait until it is your turn.")
+    elif player.hinted_at != duel.number:
+        player.hinted_at = duel.number
+        why = await consider(duel.number, sage.why, duel.game, duel.number)
+        player.house(*wrapped(f"{why} Type hint again for a move."))
+    else:
+        move = await consider(duel.number, sage.winning_move, duel.game, duel.number)
+        player.house(f"Try {move}." if move else "Every move loses here; choose any and hope.")
+
+
+async def review(hall: Hall, player: Player, words: str) -> None:
+    if player.last is None:
+        player.house("You have not finished a duel yet.")
+        return
+    player.house(*lines(await _reviewed(player.last)))
+    if (await _reviewed(player.last)).first_mistake_of(player.last.seat_of(player)) is not None:
+        player.house("Type retry to play on from your first mistake, against the perfect house.")
+
+
+async def _reviewed(duel: Finished) -> Review:
+    return await consider(duel.game.number, review_of, duel.game, duel.turns)
+
+
+async def retry(hall: Hall, player: Player, words: str) -> None:
+    last = player.last
+    if last is None:
+        player.house("You have not finished a duel yet.")
+        return
+    mistake = (await _reviewed(last)).first_mistake_of(last.seat_of(player))
+    if mistake is None:
+        player.house("You made no mistake in your last duel: there is nothing to retry.")
+        return
+    game = last.game
+    hall.practise(
+        player,
+        Terms(game.book, mistake.number, game.restriction),
+        Strength.PERFECT,
+        first=True,
+    )

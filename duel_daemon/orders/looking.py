@@ -1,0 +1,134 @@
+"""What a player can look at: help, rules, who is here, what is played; and watching."""
+
+from duel_daemon import commands
+from duel_daemon.aside import consider
+from duel_daemon.commands import Unknown
+from duel_daemon.hall import Hall
+from duel_daemon.player import Player
+from duel_daemon.rulebooks import SHELF, RuleBook
+from duel_daemon.table import Table
+from duel_daemon.terms import Unclear, find_book
+from duel_daemon.textwidth import aligned, wrapped
+
+LISTED = 40  # rows of `who` and `duels`; the rest is counted
+
+
+async def help_(hall: Hall, player: Player, words: str) -> None:
+    player.house(*help_lines(words))
+
+
+def help_lines(words: str) -> list[str]:
+    if not words:
+        return commands.overview()
+    found = commands.find(words.split(maxsplit=1)[0])
+    if isinstance(found, Unknown):
+        return [found.sentence]
+    return [row for line in commands.details(found) for row in wrapped(line)]
+
+
+async def rules(hall: Hall, player: Player, words: str) -> None:
+    book = player.table.terms.book if player.table is not None else hall.default_terms.book
+    player.house(*rules_lines(book, words))
+
+
+def rules_lines(default: RuleBook, words: str) -> list[str]:
+    book = find_book(words) if words else default
+    if isinstance(book, Unclear):
+        return [book.sentence]
+    others = ", ".join(other.slug for other in SHELF if other is not book)
+    return [
+        f"{book.title}, from {book.start_text}.",
+        *book.explanation.splitlines(),
+        *wrapped(f"Other games: {others}."),
+    ]
+
+
+async def who(hall: Hall, player: Player, words: str) -> None:
+    player.house(*who_lines(hall))
+
+
+def who_lines(hall: Hall) -> list[str]:
+    people = hall.players
+    rows = aligned((person.name, _doing(hall, person)) for person in people[:LISTED])
+    more = [f"... and {len(people) - LISTED} more."] if len(people) > LISTED else []
+    count = {0: "Nobody is here yet.", 1: "1 person is here:"}
+    return [count.get(len(people), f"{len(people)} people are here:"), *rows, *more]
+
+
+def _doing(hall: Hall, person: Player) -> str:
+    offer = hall.lobby.offer_of(person)
+    waits = f"waits for {offer.terms.words}" if offer is not None else ""
+    if person.table is not None:
+        opponent = person.table.opponent_of(person).name
+        plays = "practises with" if person.is_practising else "plays"
+        return ", ".join(filter(None, (f"{plays} {opponent}", waits)))
+    if waits:
+        return waits
+    return "watches" if person.watching is not None else "is about"
+
+
+async def duels(hall: Hall, player: Player, words: str) -> None:
+    tables = list(hall.tables.values())
+    if not tables:
+        player.house("Nothing is being played.")
+        return
+    player.house(*aligned(_row(table) for table in tables[:LISTED]))
+    if len(tables) > LISTED:
+        player.house(f"... and {len(tables) - LISTED} more.")
+
+
+def _row(table: Table) -> tuple[str, ...]:
+    practice = " (practice)" if table.is_practice else ""
+    return (
+        str(table.ident),
+        f"{table.names}{practice}",
+        table.terms.words,
+        f"now at {table.duel.number}" if table.duel.is_on else "between duels",
+    )
+
+
+async def watch(hall: Hall, player: Player, words: str) -> None:
+    table = _find_table(hall, words)
+    if table is None:
+        player.house("There is no such duel. Type duels to see what is on.")
+    elif player.watching is table:
+        player.house("You are watching that one already.")
+    else:
+        hall.stop_watching(player)
+        await _sit_down(player, table)
+
+
+def _find_table(hall: Hall, words: str) -> Table | None:
+    if words.isascii() and words.isdigit():
+        return hall.tables.get(int(words))
+    person = hall.find(words) if words else None
+    return person.table if person is not None else None
+
+
+async def _sit_down(player: Player, table: Table) -> None:
+    player.house(f"{table.names}: {table.terms.text}. Type unwatch to stop watching.")
+    text = await consider(table.duel.number, table.transcript)
+    if not table.is_over and player.is_free:
+        player.tell(text)
+        player.watching = table
+        table.watch(player)
+
+
+async def unwatch(hall: Hall, player: Player, words: str) -> None:
+    if player.watching is None:
+        player.house("You are not watching anything.")
+    else:
+        hall.stop_watching(player)
+        player.house("You are back in the lobby.")
+
+
+def remind(hall: Hall, player: Player) -> None:
+    """Somebody just pressed Enter."""
+    offer = hall.lobby.offer_of(player)
+    if player.table is not None:
+        if player.table.at(player.table.duel.mover) is not player:
+            player.house("It is not your turn. Type help to see what you can do.")
+    elif offer is not None:
+        player.house(f"You are waiting for an opponent: {offer.terms.text}. Type help for more.")
+    else:
+        player.house("Type play to look for an opponent, or help.")

@@ -1,0 +1,188 @@
+"""Listeners, admission, lifecycle, and the one barrier at which our own mistakes end.
+
+A bug in one connection ends that connection, is logged with its traceback, and costs nobody else
+anything.
+"""
+
+import errno
+import itertools
+import logging
+import random
+import socket
+from collections.abc import Sequence
+
+import attrs
+import trio
+
+from duel_daemon.hall import Hall
+from duel_daemon.narrator import house
+from duel_daemon.peer import Peer, PeerLimits
+from duel_daemon.settings import Settings
+from duel_daemon.visit import visit
+
+log = logging.getLogger("duel_daemon")
+
+BACKLOG = 1024
+STOPPING = "The server is closing. Your duel ends without a winner. The connection is closed."
+FULL = "Too many people are here at the moment; please try again in a minute."
+
+# accept() fails like this when descriptors or memory run out; it is tried again when some are free.
+SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+SHORTAGE_RETRY_SECONDS = 0.1
+SHORTAGE_LOG_SECONDS = 60.0
+
+
+class CannotListen(Exception):  # noqa: N818 - said to the operator as it stands
+    """Why a port could not be opened, in one sentence."""
+
+
+def listen(hosts: Sequence[str], port: int) -> list[socket.socket]:
+    """Listening sockets on these addresses, or on all, IPv4 and IPv6."""
+    listeners = []
+    for host in hosts or ("0.0.0.0", "::"):
+        try:
+            listeners += _listen_on(host, port)
+        except OSError as exc:
+            if not hosts and host == "::" and listeners:
+                continue  # a machine without IPv6
+            for listener in listeners:
+                listener.close()
+            raise CannotListen(_why(exc, host, port)) from None
+    return listeners
+
+
+def _listen_on(host: str, port: int) -> list[socket.socket]:
+    found = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP, flags=socket.AI_PASSIVE
+    )
+    listeners = []
+    for family, kind, protocol, _, address in found:
+        listener = socket.socket(family, kind, protocol)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            listener.bind(address)
+            listener.listen(BACKLOG)
+        except OSError:
+            listener.close()
+            raise
+        listener.setblocking(False)
+        listeners.append(listener)
+    return listeners
+
+
+def _why(exc: OSError, host: str, port: int) -> str:
+    if isinstance(exc, socket.gaierror):
+        return f"{host} is no address of this machine; --host takes one, such as 127.0.0.1."
+    if exc.errno == errno.EADDRINUSE:
+        return f"Port {port} is in use already; try another one with --port."
+    if exc.errno in (errno.EACCES, errno.EPERM):
+        return f"Port {port} needs more rights than this user has; ports from 1024 on do not."
+    if exc.errno == errno.EADDRNOTAVAIL:
+        return f"{host} is no address of this machine; --host takes one, such as 127.0.0.1."
+    return f"Cannot listen on {host} port {port}: {exc.strerror}."
+
+
+@attrs.define(eq=False)
+class Server:
+    """The daemon without its command line: listens, serves, stops."""
+
+    settings: Settings
+    listeners: list[socket.socket]
+    rng: random.Random = attrs.field(factory=random.SystemRandom)
+    hall: Hall = attrs.field(init=False)
+    _connections: set[Peer] = attrs.field(factory=set, init=False)
+    _stop_asked: trio.Event = attrs.field(factory=trio.Event, init=False)
+    _idents: itertools.count[int] = attrs.field(factory=lambda: itertools.count(1), init=False)
+    _shortage_logged_at: float = attrs.field(default=-SHORTAGE_LOG_SECONDS, init=False)
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Serve until stop() is called."""
+        async with trio.open_nursery() as tables, trio.open_nursery() as connections:
+            self.hall = Hall(self.settings, tables, self.rng)
+            acceptors = trio.CancelScope()
+            connections.start_soon(self._accept_all, acceptors, connections)
+            task_status.started()
+            await self._stop_asked.wait()
+            acceptors.cancel()
+            self._say_goodbye()
+            connections.cancel_scope.cancel()
+        # The tables' nursery ends by itself: a stopped table's task has nothing left to do.
+
+    def stop(self) -> None:
+        self._stop_asked.set()
+
+    def reconfigure(self, settings: Settings) -> None:
+        """From now on; what is being played goes on under the terms it began with."""
+        self.settings = self.hall.settings = settings
+
+    def _say_goodbye(self) -> None:
+        log.info(
+            "stopping: %d connections, %d tables", len(self._connections), len(self.hall.tables)
+        )
+        for peer in self._connections:
+            peer.ask(None)
+        self.hall.stop(STOPPING)
+
+    # Accepting.
+
+    async def _accept_all(self, scope: trio.CancelScope, connections: trio.Nursery) -> None:
+        with scope:
+            async with trio.open_nursery() as nursery:
+                for listener in self.listeners:
+                    nursery.start_soon(self._accept, listener, connections)
+        for listener in self.listeners:
+            listener.close()
+
+    async def _accept(self, listener: socket.socket, connections: trio.Nursery) -> None:
+        while True:
+            await trio.lowlevel.wait_readable(listener)
+            try:
+                sock, address = listener.accept()
+            except BlockingIOError:
+                continue
+            except OSError as exc:
+                if exc.errno in SHORTAGES:
+                    self._log_shortage(exc)
+                    await trio.sleep(SHORTAGE_RETRY_SECONDS)
+                continue  # whatever else it is, it is that connection's trouble
+            connections.start_soon(self.serve, sock, str(address[0]))
+
+    def _log_shortage(self, exc: OSError) -> None:
+        now = trio.current_time()
+        if now - self._shortage_logged_at >= SHORTAGE_LOG_SECONDS:
+            self._shortage_logged_at = now
+            log.warning("cannot accept connections for now: %s", exc.strerror)
+
+    # Serving.
+
+    async def serve(self, sock: socket.socket, address: str) -> None:
+        """One connection, whatever happens in it."""
+        settings = self.settings
+        limits = PeerLimits(settings.outbox_bytes, settings.line_seconds, settings.send_seconds)
+        peer = Peer(sock, f"c{next(self._idents)}", self.hall.post, limits)
+        log.info("%s connects from %s", peer.ident, address)
+        self._connections.add(peer)
+        try:
+            async with trio.open_nursery() as nursery:
+                peer.nursery = nursery
+                await self._serve_safely(peer)
+                await peer.finish()
+                nursery.cancel_scope.cancel()
+        finally:
+            self._connections.discard(peer)
+
+    async def _serve_safely(self, peer: Peer) -> None:
+        if len(self._connections) > self.settings.max_connections:
+            peer.say(house(FULL))
+            return
+        try:
+            with peer.scope:
+                await visit(self.hall, peer)
+        except Exception:
+            log.exception("%s: a mistake of ours", peer.ident)
+            peer.ask(None)
+            peer.say(house("Something went wrong on our side, sorry. The connection is closed."))
+        if peer.lost:
+            log.info("%s is lost: %s", peer.ident, peer.lost)

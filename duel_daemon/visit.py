@@ -1,0 +1,131 @@
+"""One connection from greeting to farewell: the name, then line after line.
+
+What ends a visit is told here, once, to the visitor; the others hear of it from the hall.
+"""
+
+import logging
+import math
+
+import trio
+
+from duel_daemon import commands, names
+from duel_daemon.commands import WORDS, Order, Place
+from duel_daemon.hall import Hall
+from duel_daemon.names import Refusal
+from duel_daemon.narrator import house, seconds
+from duel_daemon.orders import carry_out
+from duel_daemon.orders.looking import help_lines, rules_lines, who_lines
+from duel_daemon.peer import Gone, Peer, WrongProtocol
+from duel_daemon.player import Player
+from duel_daemon.terms import Wish
+from duel_daemon.wire import DOT
+
+log = logging.getLogger("duel_daemon")
+
+NAME_PROMPT = "Your name (Enter for a guest name): "
+CLOSED = "The connection is closed."
+
+
+async def visit(hall: Hall, peer: Peer) -> None:
+    """Serve a connection until it ends. Nothing but trio's Cancelled gets out of here."""
+    try:
+        name = await _ask_name(hall, peer)
+        player = hall.enter(peer, name)
+        try:
+            player.house(f"Welcome, {name}. Type help for help, rules for the rules.")
+            hall.look(player, Wish(hall.default_terms))
+            await _serve(hall, player)
+        finally:
+            hall.leave(player)
+            hall.post.deliver()
+    except WrongProtocol as exc:
+        peer.ask(None)
+        peer.say(house(f"This is no {exc} server but a game for nc or telnet. {CLOSED}"))
+        log.info("%s spoke %s", peer.ident, exc)
+    except Gone as exc:
+        log.info("%s is gone: %s", peer.ident, exc)
+
+
+# The name.
+
+
+async def _ask_name(hall: Hall, peer: Peer) -> str:
+    terms = hall.default_terms
+    peer.say(house(f"Welcome to duel-daemon. The game is {terms.text}. Type help at any time."))
+    peer.ask(NAME_PROMPT)
+    with trio.move_on_after(hall.settings.name_seconds):
+        while True:
+            name = _named(hall, peer, await peer.line())
+            if name is not None:
+                peer.ask(None)
+                return name
+    peer.ask(None)
+    peer.say(house(f"No name within {seconds(hall.settings.name_seconds)}. {CLOSED}"))
+    raise Gone("no name in time")
+
+
+def _named(hall: Hall, peer: Peer, line: str) -> str | None:
+    """The name that a line gives. A command, or a name that cannot be, is answered."""
+    line = line.strip().removeprefix(DOT).strip()  # a pipe from Windows begins with such a mark
+    if not line:
+        return names.guest(hall.rng, hall.is_taken)
+    said = commands.parse(line)
+    word = line.split(maxsplit=1)[0].casefold()
+    if isinstance(said, Order) and word in WORDS and Place.NAMING in said.command.where:
+        peer.say(house(*_answer_unnamed(hall, peer, said)))
+        return None
+    name = names.check(line, hall.is_taken, WORDS)
+    if isinstance(name, Refusal):
+        peer.say(house(name.sentence))
+        return None
+    return name
+
+
+def _answer_unnamed(hall: Hall, peer: Peer, order: Order) -> list[str]:
+    """The few commands that work before there is a name."""
+    match order.command.name:
+        case "rules":
+            return rules_lines(hall.default_terms.book, order.words)
+        case "who":
+            return who_lines(hall)
+        case "quit":
+            peer.ask(None)
+            peer.say(house(f"Goodbye! {CLOSED}"))
+            raise Gone("quit")
+        case _:
+            first = "Type your name, or just Enter; then you are paired with an opponent."
+            return [first, *help_lines(order.words)]
+
+
+# The rest of the visit.
+
+
+async def _serve(hall: Hall, player: Player) -> None:
+    """Line after line, until patience ends.
+
+    The scope is not moved with every line, which would cost more than the line: when it ends, we
+    look whether it was really that quiet for that long, and usually begin anew.
+    """
+    peer = player.peer
+    while True:
+        with trio.CancelScope(deadline=min(_idle_due(hall, player), peer.line_due)) as scope:
+            peer.patience = scope
+            while True:
+                await carry_out(hall, player, await peer.line())
+        now = trio.current_time()
+        if peer.line_due <= now:
+            player.house(f"Your line did not end. {CLOSED}")
+            raise Gone("a line did not end")
+        if _idle_due(hall, player) <= now:
+            idle = seconds(hall.settings.lobby_idle_seconds)
+            player.house(f"You have been idle for {idle}. {CLOSED}")
+            raise Gone("idle")
+
+
+def _idle_due(hall: Hall, player: Player) -> float:
+    """When somebody in the lobby has been idle for too long; players and watchers never are."""
+    idle_seconds = hall.settings.lobby_idle_seconds
+    if not idle_seconds:
+        return math.inf
+    since = player.peer.heard_at if player.place is Place.LOBBY else trio.current_time()
+    return since + idle_seconds
