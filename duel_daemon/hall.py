@@ -7,7 +7,7 @@ being released into the lobby. What a player may type, and what then is done, is
 import itertools
 import logging
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import attrs
 import trio
@@ -44,9 +44,7 @@ class Hall:
     """By the key of their name."""
     rematches: dict[Player, Player] = attrs.field(factory=dict, init=False)
     """Who has said `rematch`, and to whom."""
-    _table_numbers: itertools.count[int] = attrs.field(
-        factory=lambda: itertools.count(1), init=False
-    )
+    _table_numbers: Iterator[int] = attrs.field(factory=lambda: itertools.count(1), init=False)
 
     # Who is here.
 

@@ -9,7 +9,7 @@ import itertools
 import logging
 import random
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import attrs
 import trio
@@ -94,7 +94,7 @@ class Server:
     hall: Hall = attrs.field(init=False)
     _connections: set[Peer] = attrs.field(factory=set, init=False)
     _stop_asked: trio.Event = attrs.field(factory=trio.Event, init=False)
-    _idents: itertools.count[int] = attrs.field(factory=lambda: itertools.count(1), init=False)
+    _idents: Iterator[int] = attrs.field(factory=lambda: itertools.count(1), init=False)
     _shortage_logged_at: float = attrs.field(default=-SHORTAGE_LOG_SECONDS, init=False)
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:

@@ -16,7 +16,8 @@ TELNET_ANSWERS = 64  # without the timing marks, which ENDLESS_BYTES bounds
 MARKS_PER_BASE = 3  # combining marks; Vietnamese and Thai need two, "zalgo" has dozens
 
 IAC, DONT, DO, WONT, WILL, SB = 255, 254, 253, 252, 251, 250
-EL, EC, AYT, IP, BRK, SE, ABORT, EOF = 248, 247, 246, 244, 243, 240, 238, 236
+EL, EC, AYT, AO, IP, BRK = 248, 247, 246, 245, 244, 243
+SE, ABORT, SUSP, EOF = 240, 238, 237, 236
 BINARY, TIMING_MARK = 0, 6
 
 _BACKSPACE, _DELETE, _CTRL_U, _CR, _LF, _NUL = 0x08, 0x7F, 0x15, 0x0D, 0x0A, 0x00
@@ -50,6 +51,12 @@ _SIGNALS = {
     AYT: Signal.ARE_YOU_THERE,
     EOF: Signal.END,
 }
+
+# Debian's telnet takes these bytes for Ctrl-C, -O, -Z and -\\ while it is not in binary mode.
+_MANGLED = {IP: b"\x83", AO: b"\x8f", SUSP: b"\x9a", BRK: b"\x9c"}
+_CUT_CHARACTER = re.compile(
+    rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z"
+)
 
 Decoded = list[str | Signal]
 
@@ -220,6 +227,9 @@ class Decoder:
             self._state = _State.OPTION
         elif byte == SB:
             self._state = _State.INSIDE
+        elif byte in _MANGLED and _CUT_CHARACTER.search(self._line, len(self._line) - 3):
+            # No key was pressed: the letter being typed holds that byte ("\u00dc" is c3 9c).
+            self._append(_MANGLED[byte])
         elif byte == EC:
             self._erase()
         elif byte == EL:

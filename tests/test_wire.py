@@ -469,3 +469,20 @@ def test_no_printable_character_is_lost_without_need():
     lost = [char for char in kept if wire.neutralise("x" + char) != "x" + char]
     assert all(unicodedata.category(char) in ("Mn", "Lo", "So") for char in lost)
     assert len(lost) < 12
+
+
+def test_letters_that_debians_telnet_takes_for_control_keys_are_put_together_again() -> None:
+    typed = {
+        "\u00c3": b"\xc3\xff\xf4\xff\xfd\x06",
+        "\u00cf": b"\xc3\xff\xf5\xff\xfd\x06",
+        "\u00da": b"\xc3\xff\xed\xff\xfd\x06",
+        "\u00dc": b"\xc3\xff\xf3\xff\xfd\x06",
+        "\u2713": b"\xe2\xff\xf3\xff\xfd\x06\x93",
+    }
+    for letter, arrives in typed.items():
+        assert only_lines([b"a" + arrives + b"b\r\n"]) == [f"a{letter}b"]
+
+
+def test_the_same_keys_interrupt_where_no_letter_is_cut() -> None:
+    decoder = Decoder()
+    assert decoder.feed("\u00fcb".encode() + b"\xff\xf4c\n") == [Signal.INTERRUPT, "c"]
