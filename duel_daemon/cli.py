@@ -77,16 +77,21 @@ def _raise_descriptor_limit(connections: int) -> None:
 
 async def _serve(argv: Sequence[str], settings: Settings, listeners: list[socket.socket]) -> None:
     server = Server(settings, listeners)
+    on_terminal = sys.stderr.isatty()
     async with trio.open_nursery() as nursery:
         with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
             await nursery.start(server.run)
             log.info("listening on port %d", settings.port)
             async for number in signals:
-                if number == signal.SIGHUP:
-                    _reload(server, argv)
-                else:
+                if number != signal.SIGHUP or _terminal_is_gone(on_terminal):
                     break
+                _reload(server, argv)
             server.stop()
+
+
+def _terminal_is_gone(was_there: bool) -> bool:
+    """SIGHUP also comes when the window is closed in which the daemon was started."""
+    return was_there and not sys.stderr.isatty()
 
 
 def _reload(server: Server, argv: Sequence[str]) -> None:

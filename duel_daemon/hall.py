@@ -209,7 +209,7 @@ class Hall:
     def _offer_next_steps(self, player: Player, table: Table) -> None:
         wish = self.lobby.offer_of(player)
         again = "practice, " if table.is_practice else "rematch, "
-        player.house(f"Next: {again}play, review (was it won?), who, help or quit.")
+        player.house(f"Next: {again}play, review (what you did right), who, help or quit.")
         if wish is not None:
             player.house(f"You are still waiting for an opponent: {wish.terms.text}.")
 

@@ -18,7 +18,6 @@ from duel_daemon.wire import Signal
 
 RECEIVE_BYTES = 4096
 PACKETS_IN_A_ROW = 8  # then others get their turn, however fast this client sends
-FAREWELL_SECONDS = 1.0  # for the last words to go out and unread input to come in, see finish()
 SEND_BUFFER_BYTES = 64 * 1024  # the kernel's own default let 2 MB pile up for one deaf client
 KEEPALIVE = (60, 15, 4)  # idle seconds, seconds between probes, probes: gone within two minutes
 FIRST_BYTES = 256  # of a connection are looked at for another protocol, if no line ends before
@@ -172,7 +171,7 @@ class Peer:
 
     async def _receive(self) -> bytes:
         """What has come, without a detour through the scheduler if it is already there."""
-        while True:
+        while True:  # noqa: ASYNC913 - each round returns or waits
             self._packets += 1
             if self._packets > PACKETS_IN_A_ROW:
                 self._packets = 0
@@ -240,24 +239,25 @@ class Peer:
             self.scope.cancel()
 
     async def finish(self) -> None:
-        """Send the last words and close.
+        """Send the last words.
 
         close() with unread input resets the connection, and the last words may be lost with it:
-        so shut down, read what still comes for a moment, then close.
+        so shut down, and read what still comes until the other side closes too. The caller knows
+        how long to wait for that.
         """
-        with trio.CancelScope(deadline=trio.current_time() + FAREWELL_SECONDS, shield=True):
-            self._prompt = None
+        self._prompt = None
+        self.deliver()
+        await self._send_backlog()
+        try:
             if not self.lost:
-                self.deliver()
-                await self._send_backlog()
-            try:
-                if not self.lost:
-                    self._sock.shutdown(socket.SHUT_WR)
-                while not self.lost and not self._has_ended:
-                    await trio.lowlevel.wait_readable(self._sock)
-                    self._has_ended = not self._sock.recv(RECEIVE_BYTES)
-            except OSError:
-                pass  # the other side has closed already
+                self._sock.shutdown(socket.SHUT_WR)
+            while not self.lost and not self._has_ended:
+                await trio.lowlevel.wait_readable(self._sock)
+                self._has_ended = not self._sock.recv(RECEIVE_BYTES)
+        except OSError:
+            pass  # the other side has closed already
+
+    def close(self) -> None:
         self.lost = self.lost or "closed"
         self._sock.close()
 

@@ -23,6 +23,7 @@ from duel_daemon.visit import visit
 log = logging.getLogger("duel_daemon")
 
 BACKLOG = 1024
+FAREWELL_SECONDS = 1.0  # for a connection's last words to go out
 STOPPING = "The server is closing. Your duel ends without a winner. The connection is closed."
 FULL = "Too many people are here at the moment; please try again in a minute."
 
@@ -92,6 +93,7 @@ class Server:
     listeners: list[socket.socket]
     rng: random.Random = attrs.field(factory=random.SystemRandom)
     hall: Hall = attrs.field(init=False)
+    _nursery: trio.Nursery = attrs.field(init=False)
     _connections: set[Peer] = attrs.field(factory=set, init=False)
     _stop_asked: trio.Event = attrs.field(factory=trio.Event, init=False)
     _idents: Iterator[int] = attrs.field(factory=lambda: itertools.count(1), init=False)
@@ -101,8 +103,9 @@ class Server:
         """Serve until stop() is called."""
         async with trio.open_nursery() as tables, trio.open_nursery() as connections:
             self.hall = Hall(self.settings, tables, self.rng)
+            self._nursery = connections
             acceptors = trio.CancelScope()
-            connections.start_soon(self._accept_all, acceptors, connections)
+            connections.start_soon(self._accept_all, acceptors)
             task_status.started()
             await self._stop_asked.wait()
             acceptors.cancel()
@@ -127,15 +130,19 @@ class Server:
 
     # Accepting.
 
-    async def _accept_all(self, scope: trio.CancelScope, connections: trio.Nursery) -> None:
+    def admit(self, sock: socket.socket, address: str) -> None:
+        """Serve this connection, in a task and a nursery of its own."""
+        self._nursery.start_soon(self._serve, sock, address)
+
+    async def _accept_all(self, scope: trio.CancelScope) -> None:
         with scope:
             async with trio.open_nursery() as nursery:
                 for listener in self.listeners:
-                    nursery.start_soon(self._accept, listener, connections)
+                    nursery.start_soon(self._accept, listener)
         for listener in self.listeners:
             listener.close()
 
-    async def _accept(self, listener: socket.socket, connections: trio.Nursery) -> None:
+    async def _accept(self, listener: socket.socket) -> None:
         while True:
             await trio.lowlevel.wait_readable(listener)
             try:
@@ -147,7 +154,7 @@ class Server:
                     self._log_shortage(exc)
                     await trio.sleep(SHORTAGE_RETRY_SECONDS)
                 continue  # whatever else it is, it is that connection's trouble
-            connections.start_soon(self.serve, sock, str(address[0]))
+            self.admit(sock, str(address[0]))
 
     def _log_shortage(self, exc: OSError) -> None:
         now = trio.current_time()
@@ -157,7 +164,7 @@ class Server:
 
     # Serving.
 
-    async def serve(self, sock: socket.socket, address: str) -> None:
+    async def _serve(self, sock: socket.socket, address: str) -> None:
         """One connection, whatever happens in it."""
         settings = self.settings
         limits = PeerLimits(settings.outbox_bytes, settings.line_seconds, settings.send_seconds)
@@ -167,9 +174,13 @@ class Server:
         try:
             async with trio.open_nursery() as nursery:
                 peer.nursery = nursery
-                await self._serve_safely(peer)
-                await peer.finish()
-                nursery.cancel_scope.cancel()
+                try:
+                    await self._serve_safely(peer)
+                finally:
+                    with trio.move_on_after(FAREWELL_SECONDS, shield=True):
+                        await peer.finish()
+                    peer.close()
+                    nursery.cancel_scope.cancel()
         finally:
             self._connections.discard(peer)
 

@@ -39,6 +39,7 @@ ORDER = (
     "sources",
     "settings",
     "turnclock",
+    "logs",
     "aside",  # from here on, trio
     "peer",
     "table",

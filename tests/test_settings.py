@@ -41,6 +41,7 @@ TWO_VALUES = {
     "first_turn": ("first-come", "random"),
     "max_number": ("100", "5000"),
     "violations": ("1", "100"),
+    "talk": ("off", "free"),
     "turn_seconds": ("0", "7.5"),
     "first_turn_extra_seconds": ("0", "600"),
     "return_seconds": ("0", "3600"),
