@@ -24,7 +24,7 @@ log = logging.getLogger("duel_daemon")
 
 BACKLOG = 1024
 FAREWELL_SECONDS = 1.0  # for a connection's last words to go out
-STOPPING = f"The server is closing. Your duel ends without a winner. {CLOSED}"
+STOPPING = f"The server is closing; duels end without a winner. {CLOSED}"  # fits one line
 FULL = f"Too many people are here at the moment; please try again in a minute. {CLOSED}"
 
 # accept() fails like this when descriptors or memory run out; it is tried again when some are free.
@@ -56,7 +56,7 @@ def _listen_on(host: str, port: int) -> list[socket.socket]:
     found = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP, flags=socket.AI_PASSIVE
     )
-    listeners = []
+    listeners: list[socket.socket] = []
     for family, kind, protocol, _, address in found:
         listener = socket.socket(family, kind, protocol)
         try:
