@@ -262,7 +262,7 @@ SESSION = (
     ("Ben", "quit"),
 )
 SHELL = "$ nc 192.168.1.20 4000"
-QUIET_SECONDS = 0.1  # people type when nothing more comes
+QUIET_SECONDS = 0.05  # people type when nothing more comes
 RETURN_CODE = re.compile(r"\b(?=[A-Z0-9-]*[A-Z])[A-Z0-9-]{4,}\b")  # another one every time
 
 
@@ -277,11 +277,15 @@ def session() -> str:
             people = {"Anna": anna, "Ben": ben}
             for name, typed in SESSION:
                 person = people[name]
-                moment = {name: NAME_PROMPT, "quit": "quit.\n"}.get(typed, PROMPT)
-                person.waits_for(moment, last=True)
+                if typed == "quit":
+                    person.waits_for("* Next: ")
+                else:
+                    person.waits_for(NAME_PROMPT if typed == name else PROMPT, last=True)
+                while person.receives(QUIET_SECONDS):
+                    pass
                 person.types(typed)
                 if typed == name:
-                    person.waits_for("* W")
+                    person.waits_for(f"* Welcome, {name}.")
             screens = {name: person.waits_for_the_end() for name, person in people.items()}
     blocks = {name: textwrap.indent(f"{SHELL}\n{text}", "    ") for name, text in screens.items()}
     return "\n".join(f"{name}'s terminal::\n\n{block}" for name, block in blocks.items())
@@ -323,11 +327,15 @@ def type_next(people: list[tuple[Guest, str]]) -> bool:
             person, line = due[0]
             person.types(line)
             return True
-        if time.monotonic() > deadline or any(person.has_ended for person, _ in people):
+        if time.monotonic() > deadline or any(is_lost(*it) for it in people):
             break  # what is shown then tells
-        if not all(block.startswith(masked(person.shown())) for person, block in people):
-            break
     return False
+
+
+def is_lost(person: Guest, block: str) -> bool:
+    """Whether nothing that still comes can make the screen what it should be."""
+    shown = masked(person.shown())
+    return shown != block and (person.has_ended or not block.startswith(shown))
 
 
 def next_typed(block: str, shown: str) -> str:
