@@ -43,6 +43,10 @@ def listen(hosts: Sequence[str], port: int) -> list[socket.socket]:
     for host in hosts or ("0.0.0.0", "::"):
         try:
             listeners += _listen_on(host, port)
+        except UnicodeError:  # a label of a host name is too long, or empty
+            for listener in listeners:
+                listener.close()
+            raise CannotListen(_why(socket.gaierror(), host, port)) from None
         except OSError as exc:
             if not hosts and host == "::" and exc.errno != errno.EADDRINUSE:
                 continue  # a machine without IPv6
@@ -187,7 +191,7 @@ class Server:
                         await peer.finish()
                     peer.close()
                     nursery.cancel_scope.cancel()
-        except Exception:  # from a task beside the visit
+        except* Exception:  # from a task beside the visit
             log.exception("%s: a mistake of ours", peer.ident)
         finally:
             self._connections.discard(peer)
