@@ -13,6 +13,7 @@ from duel_daemon.duel import Game
 from duel_daemon.events import Ended, Event, Fault, Moved, Reason, Refused, Seat, TurnLost, Wrong
 
 HOUSE = "* "
+SHOWN_DIGITS = 20  # of an attempt; above, somebody leaned on the keyboard
 
 
 def house(*lines: str) -> str:
@@ -85,7 +86,7 @@ _HOW = {
 
 def fault_sentence(fault: Fault) -> str:
     """Why a number is no move, and what would be."""
-    attempt = _short(fault.attempt)
+    attempt = str(fault.attempt) if fault.attempt < 10**SHOWN_DIGITS else "That number"
     return _FAULTS[fault.wrong].format(
         attempt=attempt,
         number=fault.number,
@@ -104,12 +105,6 @@ _FAULTS = {
     Wrong.NOT_YOUR_TURN: "It is not your turn yet.",
     Wrong.OVER: "The duel is over.",
 }
-
-
-def _short(number: int) -> str:
-    """A number as typed, unless somebody leaned on the keyboard."""
-    digits = str(number)
-    return digits if len(digits) <= 20 else f"{digits[:17]}..."
 
 
 def seconds(number: float) -> str:
