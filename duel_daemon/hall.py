@@ -83,9 +83,9 @@ class Hall:
         """Whatever the cause, everybody who must know is told here, once."""
         self._drop_pending(player, "has left")
         self.stop_watching(player)
+        del self._players[names.key(player.name)]
         if player.table is not None:
             player.table.leave(player)
-        del self._players[names.key(player.name)]
 
     # Finding each other.
 
@@ -97,28 +97,39 @@ class Hall:
             theirs = self.lobby.offer_of(opponent)
             assert theirs is not None
             self.pair(opponent, theirs, player, wish)
-            return
+        elif self.lobby.offer_of(player) == wish:
+            player.house(f"You are waiting for that already: {wish.text}.")
+        else:
+            self._wait(player, wish, fitting)
+
+    def _wait(self, player: Player, wish: Wish, practising: Iterable[Player]) -> None:
         self.lobby.offer(player, wish)
-        player.house(f"Waiting for an opponent: {wish.terms.text}.")
-        for practising in fitting:
-            self._call_back(practising, player)
-        assert player.peer.nursery is not None
-        player.peer.nursery.start_soon(self._mention_practice, player, wish)
+        player.house(f"Waiting for an opponent: {wish.text}.")
+        for other in practising:
+            self._call_back(other, player)
+        player.waits_since = trio.current_time()
+        if not player.has_heard_of_practice:
+            player.has_heard_of_practice = True
+            assert player.peer.nursery is not None
+            player.peer.nursery.start_soon(self._mention_practice, player)
 
     def _call_back(self, practising: Player, waiting: Player) -> None:
         practising.house(
-            f"{waiting.name} is here for the game you wait for. Type accept to leave the "
-            "practice and play, or decline."
+            f"{waiting.name} is here for the game you wait for.",
+            "Type accept to leave the practice and play, or decline.",
         )
 
-    async def _mention_practice(self, player: Player, wish: Wish) -> None:
-        await trio.sleep(LONELY_SECONDS)
-        if self.lobby.offer_of(player) is wish and player.is_free:
+    async def _mention_practice(self, player: Player) -> None:
+        """Once in a visit, when somebody has waited long; unless they wait no longer by then."""
+        while (due := player.waits_since + LONELY_SECONDS) > trio.current_time():
+            await trio.sleep_until(due)
+        if self.lobby.offer_of(player) is not None and player.is_free:
             player.house(
-                "Nobody yet. Type practice to play against the house meanwhile; "
-                "you keep your place."
+                "Nobody yet. Type practice to play against the house; you keep your place."
             )
             self.post.deliver()
+        else:
+            player.has_heard_of_practice = False
 
     def pair(self, host: Player, theirs: Wish, guest: Player, wish: Wish) -> None:
         """The host's terms hold (they are the same); the first turn is as wished, or tossed for."""
@@ -137,31 +148,37 @@ class Hall:
 
     # Being seated and released.
 
-    def seat(self, terms: Terms, first: Player, second: Player, why_first: str) -> Table:
+    def seat(
+        self,
+        terms: Terms,
+        first: Player,
+        second: Player,
+        why_first: str,
+        watchers: Iterable[Player] = (),
+    ) -> None:
         for player in (first, second):
             self._drop_pending(player, "plays with somebody else now", but=(first, second))
             self.stop_watching(player)
             self._leave_practice(player)
-        return self._open_table(terms, (first, second), why_first)
+        self._open_table(terms, (first, second), why_first, watchers)
 
     def seat_again(self, player: Player, opponent: Player, last: Table) -> None:
         """A rematch: the same game, sides swapped, and whoever watched is carried along."""
         was_first = last.sides[Side.A] is player
         first, second = (opponent, player) if was_first else (player, opponent)
         watchers = [watcher for watcher in self.players if watcher.watching is last]
-        table = self.seat(last.terms, first, second, "sides swapped")
-        for watcher in watchers:
-            if watcher.is_free:
-                watcher.watching = table
-                table.watchers.append(watcher)
+        self.seat(last.terms, first, second, "sides swapped", watchers)
 
     def _leave_practice(self, player: Player) -> None:
-        """Without a word: there is something better to do."""
-        if player.table is not None:
-            player.table.stop()
-            player.peer.ask(None)
-            del self.tables[player.table.ident]
+        """There is something better to do."""
+        table = player.table
+        if table is not None:
+            table.stop()
+            del self.tables[table.ident]
             player.table = None
+            player.ask(None)
+            player.house("You leave the practice.")
+            self._tell_watchers_it_is_over(table)
 
     def practise(self, player: Player, terms: Terms, strength: Strength, first: bool) -> None:
         """A duel against the house. The place in the queue is kept."""
@@ -171,8 +188,12 @@ class Hall:
         self._open_table(terms, sides, "practice, it does not count")
 
     def _open_table(
-        self, terms: Terms, sides: tuple[Contestant, Contestant], why_first: str
-    ) -> Table:
+        self,
+        terms: Terms,
+        sides: tuple[Contestant, Contestant],
+        why_first: str,
+        watchers: Iterable[Player] = (),
+    ) -> None:
         settings = self.settings
         table = Table(
             next(self._table_numbers),
@@ -188,30 +209,71 @@ class Hall:
         self.tables[table.ident] = table
         for player in _people(sides):
             player.table = table
+        for watcher in watchers:
+            watcher.watching = table
+            table.watchers.append(watcher)
         log.info("d%d begins: %s, %s", table.ident, table.names, terms.words)
         if table.duel.number <= HEAVY_NUMBER:
             table.begin()  # else its task does, when the number has been divided up
-        self.nursery.start_soon(table.run)
-        return table
+        self.nursery.start_soon(self._run, table)
+
+    async def _run(self, table: Table) -> None:
+        """A mistake of ours at one table ends that table, and costs nobody else anything."""
+        try:
+            await table.run()
+        except Exception:
+            log.exception("d%d: a mistake of ours", table.ident)
+            self._abandon(table)
+            self.post.deliver()
+
+    def _abandon(self, table: Table) -> None:
+        table.stop()
+        self.tables.pop(table.ident, None)
+        for player in _people(table.sides):
+            if player.table is table:
+                player.table = None
+                player.ask(None)
+                player.house(
+                    "Something went wrong on our side, sorry. Your duel ends without a winner.",
+                    "Next: play, who, help or quit.",
+                )
 
     def _release(self, table: Table) -> None:
         """A table is done: its players are back in the lobby."""
         del self.tables[table.ident]
         self._log_end(table)
-        for watcher in table.watchers:
-            watcher.house("The game is over. Stay in case they play again, or type unwatch.")
+        self._tell_watchers_it_is_over(table)
         for player in _people(table.sides):
             player.table = None
             if table.finished:
-                player.last, player.last_table = table.finished[-1], table
-            self._offer_next_steps(player, table)
+                player.last = table.finished[-1]
+            if not table.is_practice:
+                player.last_table = table
+            if self._is_here(player):
+                self._offer_next_steps(player, table)
+
+    def _is_here(self, player: Player) -> bool:
+        return self._players.get(names.key(player.name)) is player
+
+    def _tell_watchers_it_is_over(self, table: Table) -> None:
+        for watcher in table.watchers:
+            watcher.house("The game is over. Stay in case they play again, or type unwatch.")
 
     def _offer_next_steps(self, player: Player, table: Table) -> None:
-        wish = self.lobby.offer_of(player)
         again = "practice, " if table.is_practice else "rematch, "
+        if not all(map(self._is_here, _people(table.sides))):
+            again = ""  # the other one has left
         player.house(f"Next: {again}play, review (what you did right), who, help or quit.")
-        if wish is not None:
-            player.house(f"You are still waiting for an opponent: {wish.terms.text}.")
+        wish = self.lobby.offer_of(player)
+        if wish is None:
+            return
+        waiting = next((o for o in self.lobby.fitting(player, wish) if o.is_free), None)
+        if waiting is None:
+            player.house(f"You are still waiting for an opponent: {wish.text}.")
+        else:
+            theirs = self.lobby.offer_of(waiting)
+            assert theirs is not None
+            self.pair(player, wish, waiting, theirs)
 
     def _log_end(self, table: Table) -> None:
         for duel in table.finished:
@@ -236,10 +298,12 @@ class Hall:
                 other.house(f"{player.name} {why}.")
 
     def stop(self, line: str) -> None:
-        """The server closes: one line to everybody."""
+        """The server closes: one line to everybody, and none of whoever leaves now."""
         for table in self.tables.values():
             table.stop()
+        self.rematches.clear()
         for player in self.players:
+            self.lobby.clear(player)
             player.table = None
             player.peer.ask(None)
             player.house(line)
@@ -248,7 +312,7 @@ class Hall:
 
 def default_terms(settings: Settings) -> Terms:
     """The game of whoever asked for no other."""
-    return Terms(
+    return Terms.of(
         BY_SLUG[settings.rulebook],
         settings.number,
         Restriction(settings.divisors),

@@ -113,11 +113,15 @@ class Table:
             seat = self.series.seat(side)
             order = "you move first" if seat is Seat.ONE else f"{opponent.name} moves first"
             contestant.house(
-                f"Your opponent is {opponent.name}. You are {seat.label}; {order} "
-                f"({self.why_first}).",
+                f"Your opponent is {opponent.name}.",
+                f"You are {seat.label}; {order} ({self.why_first}).",
                 f"{self._game_text()}; {self._pace_text()}.",
                 *self._forfeit_lines(),
             )
+        for watcher in self.watchers:  # whoever watched the last game of these two
+            watcher.house(f"They play again: {self.names}, {self._game_text()}.")
+        if self.watchers:
+            self._tell_watch_count()
         self._open_duel()
 
     def _game_text(self) -> str:
@@ -139,7 +143,7 @@ class Table:
         if duel.fault(seat, divisor) is None:
             after = duel.game.book.result(duel.number, divisor)
             await consider(after, duel.game.survey, after)
-        if duel is self.duel:  # and not the next one already, while a large number was considered
+        if duel.is_on:  # it may have ended while a large number was considered
             self._follow(duel.play(seat, divisor))
 
     def resign(self, contestant: Contestant) -> None:
@@ -178,9 +182,16 @@ class Table:
         for side in self.sides:
             side.house(texts.get(count, f"{count} people are watching."))
 
-    def transcript(self) -> str:
-        """The duel that is on, or was last on, as a watcher has read it so far."""
-        return transcript(self.duel.game, self.duel.turns)
+    async def transcript(self) -> str:
+        """The duel that is on, or was last on, as a watcher has read it up to this moment."""
+        while True:
+            duel, turns = self.duel, tuple(self.duel.turns)
+            if not duel.is_on and duel.result is None:
+                return ""  # it is about to be opened
+            text = await consider(duel.game.number, transcript, duel.game, turns, duel.result)
+            if duel is self.duel and len(turns) == len(duel.turns):  # else it has gone on meanwhile
+                break
+        return text if duel.is_on else f"{text}{house(f'{self._score()}.')}"
 
     # The table's own task: the time, the house's moves, the pauses.
 
@@ -193,7 +204,8 @@ class Table:
         mover = self.at(self.duel.mover)
         if not self._has_begun:
             await consider(self.duel.number, self.duel.game.survey, self.duel.number)
-            self.begin()
+            if not self.is_over:
+                self.begin()
         elif not self.duel.is_on:
             await self._between_duels()
         elif isinstance(mover, House):
@@ -242,13 +254,15 @@ class Table:
     async def _between_duels(self) -> None:
         if isinstance(self.series, Mirror) and self.series.needs_mistakes:
             await self._count_mistakes(self.series)
-            self._announce_match()
+            if not self.is_over:  # somebody may have left meanwhile
+                self._announce_match()
         elif trio.current_time() < self._resume_at:
             await self._rest(self._resume_at)
         else:
             self.duel = Duel(self._next_game())
             await consider(self.duel.number, self.duel.game.survey, self.duel.number)
-            self._open_duel()
+            if not self.is_over:
+                self._open_duel()
 
     async def _count_mistakes(self, mirror: Mirror) -> None:
         mistakes = [0, 0]
@@ -304,8 +318,13 @@ class Table:
             contestant.ask(None)
             contestant.house(_outcome(seat, ended, seats[seat.other].name))
         self.series.record(ended.winner)
-        if ended.reason is Reason.LEFT and not self.series.is_over and ended.by is not None:
-            self._forfeit_match(seats[ended.by])
+        if (
+            ended.reason is Reason.LEFT
+            and ended.by is not None
+            and not self._is_lost_by(seats[ended.by])
+        ):
+            self._tell_all(f"{seats[ended.by.other].name} wins the match.")
+            self._close()
         elif not self.series.is_over:
             self._announce_next_duel()
         elif isinstance(self.series, Mirror) and self.series.needs_mistakes:
@@ -313,13 +332,20 @@ class Table:
         else:
             self._announce_match()
 
+    def _is_lost_by(self, leaver: Contestant) -> bool:
+        """Whether the match is decided for the other side already, without the leaving."""
+        winner = self.series.winner
+        return winner is not None and self.sides[winner] is not leaver
+
     def _announce_next_duel(self) -> None:
         self._resume_at = trio.current_time() + PAUSE_SECONDS
         first = self.at(Seat.ONE)
         self._tell_all(
-            f"{self._score()}. The next duel begins in {seconds(PAUSE_SECONDS)}; "
-            f"{first.name} is Player 1 then."
+            f"{self._score()}.",
+            f"The next duel begins in {seconds(PAUSE_SECONDS)}; {first.name} is Player 1 then.",
         )
+        for side in self.sides:
+            side.house("Type review to see how this one went.")
         self._sleep.cancel()
 
     def _announce_match(self) -> None:
@@ -346,8 +372,8 @@ class Table:
         self._tell_all(f"{left}. {self.opponent_of(leaver).name} wins the match.")
         self._close()
 
-    def _tell_all(self, line: str) -> None:
-        text = house(line)
+    def _tell_all(self, *lines: str) -> None:
+        text = house(*lines)
         for contestant in (*self.sides, *self.watchers):
             contestant.tell(text)
 
@@ -363,7 +389,7 @@ def _outcome(seat: Seat, ended: Ended, opponent: str) -> str:
     return f"You won against {opponent}!" if ended.winner is seat else f"{opponent} won this duel."
 
 
-def transcript(game: Game, turns: Sequence[Turn]) -> str:
+def transcript(game: Game, turns: Sequence[Turn], result: Result | None = None) -> str:
     """A duel retold to a watcher; of a very long one only the last turns."""
     left_out = max(0, len(turns) - TURNS_RETOLD) // 2 * 2  # even, so that Player 1 comes next
     number = game.number
@@ -376,4 +402,8 @@ def transcript(game: Game, turns: Sequence[Turn]) -> str:
     if left_out:
         told[0] = house(f"({left_out} earlier turns are left out)")
     told += [tell(game, duel.play(turn.seat, turn.divisor)).watchers for turn in turns[left_out:]]
+    if result is not None and result.winner is not None and duel.is_on:
+        # Not by the rules: whoever did not win had enough, or no time left.
+        ended = Ended(result.winner, result.reason, result.winner.other, duel.number)
+        told.append(tell(game, (ended,)).watchers)
     return "".join(told)
