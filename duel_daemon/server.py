@@ -25,7 +25,7 @@ log = logging.getLogger("duel_daemon")
 BACKLOG = 1024
 FAREWELL_SECONDS = 1.0  # for a connection's last words to go out
 STOPPING = f"The server is closing; duels end without a winner. {CLOSED}"  # fits one line
-FULL = f"Too many people are here at the moment; please try again in a minute. {CLOSED}"
+FULL = f"Too many people are here; try again in a minute. {CLOSED}"
 
 # accept() fails like this when descriptors or memory run out; it is tried again when some are free.
 SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
