@@ -103,6 +103,12 @@ class Table:
     def names(self) -> str:
         return f"{self.at(Seat.ONE).name} against {self.at(Seat.TWO).name}"
 
+    @property
+    def seating(self) -> str:
+        """Who is who, in the duel that is on or was last on."""
+        seats = self.finished[-1].seats if self.duel.result else {s: self.at(s) for s in Seat}
+        return f"Player 1 is {seats[Seat.ONE].name}, Player 2 is {seats[Seat.TWO].name}"
+
     # What the players do.
 
     def begin(self) -> None:
@@ -119,7 +125,7 @@ class Table:
                 *self._forfeit_lines(),
             )
         for watcher in self.watchers:  # whoever watched the last game of these two
-            watcher.house(f"They play again: {self.names}, {self._game_text()}.")
+            watcher.house("They play again.", f"{self.seating}. {self._game_text()}.")
         if self.watchers:
             self._tell_watch_count()
         self._open_duel()
