@@ -69,7 +69,7 @@ def _to_others(game: Game, event: Event) -> str:
 def end_sentence(event: Ended, game: Game) -> str:
     """How a duel ended otherwise than by the rules."""
     if event.by is None or event.winner is None:
-        return "The duel has been stopped. Nobody wins."
+        return "Both players have left. Nobody wins."
     return f"{_HOW[event.reason].format(who=event.by.label, n=game.violations)} " + (
         f"{event.winner.label} wins!"
     )
