@@ -17,7 +17,7 @@ from duel_daemon.narrator import house
 from duel_daemon.wire import Signal
 
 RECEIVE_BYTES = 4096
-PACKETS_IN_A_ROW = 8  # then others get their turn, however fast this client sends
+IN_A_ROW = 16  # lines or packets; then others get their turn, however fast this client sends
 SEND_BUFFER_BYTES = 64 * 1024  # the kernel's own default let 2 MB pile up for one deaf client
 KEEPALIVE = (60, 15, 4)  # idle seconds, seconds between probes, probes: gone within two minutes
 FIRST_BYTES = 256  # of a connection are looked at for another protocol, if no line ends before
@@ -25,6 +25,11 @@ FIRST_BYTES = 256  # of a connection are looked at for another protocol, if no l
 
 class Gone(Exception):  # noqa: N818 - an end, not an error
     """The connection is over, or is to be ended; the text is for the log."""
+
+    def __init__(self, why: str, farewell: str = "") -> None:
+        super().__init__(why)
+        self.farewell = farewell
+        """What the other side reads last, after all that follows from its leaving."""
 
 
 class WrongProtocol(Gone):
@@ -80,12 +85,13 @@ class Peer:
         self._lines: deque[str] = deque()
         self._first_bytes: bytes | None = b""
         self._line_began = math.inf
-        self._packets = 0
+        self._in_a_row = 0
         self._has_ended = False
         self._said: list[str] = []
         self._prompt: str | None = None
         self._prompt_is_open = False
         self._backlog = bytearray()
+        self._writer = trio.Lock()
         _set_options(sock, limits)
 
     # Speaking.
@@ -139,16 +145,17 @@ class Peer:
         self._backlog += data
 
     async def _send_backlog(self) -> None:
-        while self._backlog and not self.lost:
-            await trio.lowlevel.wait_writable(self._sock)
-            try:
-                sent = self._sock.send(self._backlog)
-            except BlockingIOError:
-                continue
-            except OSError as exc:
-                self.drop(f"send: {exc.strerror}")
-                return
-            del self._backlog[:sent]
+        async with self._writer:  # the last words may find a writer still at work
+            while self._backlog and not self.lost:
+                await trio.lowlevel.wait_writable(self._sock)
+                try:
+                    sent = self._sock.send(self._backlog)
+                except BlockingIOError:
+                    continue
+                except OSError as exc:
+                    self.drop(f"send: {exc.strerror}")
+                    return
+                del self._backlog[:sent]
 
     # Hearing.
 
@@ -164,22 +171,30 @@ class Peer:
                 raise Gone("end of input")
             self._post.deliver()
             self._take(await self._receive())
+        self._in_a_row += 1
+        if self._in_a_row > IN_A_ROW:
+            await self._let_others_go_on()
         if self._prompt_is_open:
             self._prompt_is_open = False  # Enter has moved the cursor to a fresh line
             self.say("")  # so that the prompt comes again, should the line be answered by nothing
         return self._lines.popleft()
 
+    async def _let_others_go_on(self) -> None:
+        """Also sends what was answered so far: it must not pile up over a packet full of lines."""
+        self._in_a_row = 0
+        self._post.deliver()
+        await trio.lowlevel.checkpoint()
+
     async def _receive(self) -> bytes:
         """What has come, without a detour through the scheduler if it is already there."""
         while True:  # noqa: ASYNC913 - each round returns or waits
-            self._packets += 1
-            if self._packets > PACKETS_IN_A_ROW:
-                self._packets = 0
-                await trio.lowlevel.checkpoint()
+            self._in_a_row += 1
+            if self._in_a_row > IN_A_ROW:
+                await self._let_others_go_on()
             try:
                 return self._sock.recv(RECEIVE_BYTES)
             except BlockingIOError:
-                self._packets = 0
+                self._in_a_row = 0
                 await trio.lowlevel.wait_readable(self._sock)
             except OSError as exc:
                 self.lost = f"receive: {exc.strerror}"
@@ -192,7 +207,8 @@ class Peer:
         self.heard_at = trio.current_time()
         if self._first_bytes is not None:
             self._look_at_first_bytes(data)
-        for item in self._decoder.feed(data):
+        came = self._decoder.feed(data)
+        for item in came:
             if type(item) is str:
                 self._lines.append(item)
             else:
@@ -201,7 +217,7 @@ class Peer:
             self._send(replies)
         if self._decoder.overrun:
             raise Gone("more than a person's client sends")
-        self._time_the_line()
+        self._time_the_line(came)
 
     def _look_at_first_bytes(self, data: bytes) -> None:
         """A web page must not be able to play: nothing of another protocol becomes a line."""
@@ -222,10 +238,11 @@ class Peer:
         else:
             self.say(house(_ANSWERS[signal]))
 
-    def _time_the_line(self) -> None:
+    def _time_the_line(self, came: wire.Decoded) -> None:
+        """From its first packet on, which may have ended the line before it."""
         if not self._decoder.unfinished:
             self._line_began = math.inf
-        elif self._line_began == math.inf:
+        elif self._line_began == math.inf or any(x is not Signal.ARE_YOU_THERE for x in came):
             self._line_began = self.heard_at
             self.patience.deadline = min(self.patience.deadline, self.line_due)
 
@@ -247,7 +264,8 @@ class Peer:
         """
         self._prompt = None
         self.deliver()
-        await self._send_backlog()
+        if self._backlog:
+            await self._send_backlog()
         try:
             if not self.lost:
                 self._sock.shutdown(socket.SHUT_WR)

@@ -18,14 +18,14 @@ from duel_daemon.hall import Hall
 from duel_daemon.narrator import house
 from duel_daemon.peer import Peer, PeerLimits
 from duel_daemon.settings import Settings
-from duel_daemon.visit import visit
+from duel_daemon.visit import CLOSED, visit
 
 log = logging.getLogger("duel_daemon")
 
 BACKLOG = 1024
 FAREWELL_SECONDS = 1.0  # for a connection's last words to go out
-STOPPING = "The server is closing. Your duel ends without a winner. The connection is closed."
-FULL = "Too many people are here at the moment; please try again in a minute."
+STOPPING = f"The server is closing. Your duel ends without a winner. {CLOSED}"
+FULL = f"Too many people are here at the moment; please try again in a minute. {CLOSED}"
 
 # accept() fails like this when descriptors or memory run out; it is tried again when some are free.
 SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
@@ -124,8 +124,11 @@ class Server:
         log.info(
             "stopping: %d connections, %d tables", len(self._connections), len(self.hall.tables)
         )
+        named = {player.peer for player in self.hall.players}
         for peer in self._connections:
             peer.ask(None)
+            if peer not in named:
+                peer.say(house(f"The server is closing. {CLOSED}"))
         self.hall.stop(STOPPING)
 
     # Accepting.
@@ -135,12 +138,14 @@ class Server:
         self._nursery.start_soon(self._serve, sock, address)
 
     async def _accept_all(self, scope: trio.CancelScope) -> None:
-        with scope:
-            async with trio.open_nursery() as nursery:
-                for listener in self.listeners:
-                    nursery.start_soon(self._accept, listener)
-        for listener in self.listeners:
-            listener.close()
+        try:
+            with scope:
+                async with trio.open_nursery() as nursery:
+                    for listener in self.listeners:
+                        nursery.start_soon(self._accept, listener)
+        finally:
+            for listener in self.listeners:
+                listener.close()
 
     async def _accept(self, listener: socket.socket) -> None:
         while True:
@@ -181,6 +186,8 @@ class Server:
                         await peer.finish()
                     peer.close()
                     nursery.cancel_scope.cancel()
+        except Exception:  # from a task beside the visit
+            log.exception("%s: a mistake of ours", peer.ident)
         finally:
             self._connections.discard(peer)
 
@@ -194,6 +201,6 @@ class Server:
         except Exception:
             log.exception("%s: a mistake of ours", peer.ident)
             peer.ask(None)
-            peer.say(house("Something went wrong on our side, sorry. The connection is closed."))
+            peer.say(house(f"Something went wrong on our side, sorry. {CLOSED}"))
         if peer.lost:
             log.info("%s is lost: %s", peer.ident, peer.lost)

@@ -43,6 +43,9 @@ async def visit(hall: Hall, peer: Peer) -> None:
         peer.say(house(f"This is no {exc} server but a game for nc or telnet. {CLOSED}"))
         log.info("%s spoke %s", peer.ident, exc)
     except Gone as exc:
+        peer.ask(None)
+        if exc.farewell:
+            peer.say(house(exc.farewell))
         log.info("%s is gone: %s", peer.ident, exc)
 
 
@@ -59,9 +62,8 @@ async def _ask_name(hall: Hall, peer: Peer) -> str:
             if name is not None:
                 peer.ask(None)
                 return name
-    peer.ask(None)
-    peer.say(house(f"No name within {seconds(hall.settings.name_seconds)}. {CLOSED}"))
-    raise Gone("no name in time")
+    late = f"No name within {seconds(hall.settings.name_seconds)}. {CLOSED}"
+    raise Gone("no name in time", late)
 
 
 def _named(hall: Hall, peer: Peer, line: str) -> str | None:
@@ -89,9 +91,7 @@ def _answer_unnamed(hall: Hall, peer: Peer, order: Order) -> list[str]:
         case "who":
             return who_lines(hall)
         case "quit":
-            peer.ask(None)
-            peer.say(house(f"Goodbye! {CLOSED}"))
-            raise Gone("quit")
+            raise Gone("quit", f"Goodbye! {CLOSED}")
         case _:
             first = "Type your name, or just Enter; then you are paired with an opponent."
             return [first, *help_lines(order.words)]
@@ -114,12 +114,10 @@ async def _serve(hall: Hall, player: Player) -> None:
                 await carry_out(hall, player, await peer.line())
         now = trio.current_time()
         if peer.line_due <= now:
-            player.house(f"Your line did not end. {CLOSED}")
-            raise Gone("a line did not end")
+            raise Gone("a line did not end", f"Your line did not end. {CLOSED}")
         if _idle_due(hall, player) <= now:
             idle = seconds(hall.settings.lobby_idle_seconds)
-            player.house(f"You have been idle for {idle}. {CLOSED}")
-            raise Gone("idle")
+            raise Gone("idle", f"You have been idle for {idle}. {CLOSED}")
 
 
 def _idle_due(hall: Hall, player: Player) -> float:

@@ -36,6 +36,7 @@ ORDER = (
     "commands",
     "lobby",
     "narrator",
+    "limits",
     "sources",
     "settings",
     "turnclock",

@@ -45,6 +45,4 @@ def _on(is_on: bool) -> str:
 
 
 async def quit_(hall: Hall, player: Player, words: str) -> None:
-    player.peer.ask(None)
-    player.house("Goodbye! The connection is closed.")
-    raise Gone("quit")
+    raise Gone("quit", "Goodbye! The connection is closed.")

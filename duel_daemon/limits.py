@@ -1,0 +1,293 @@
+"""How much strangers may take: connections per address, lines a second, lines in the log.
+
+Pure counting, the time handed in; what is refused, delayed or left unsaid is done elsewhere.
+Every table here has a bound, so that no number of strangers can make it grow.
+"""
+
+import enum
+import ipaddress
+import math
+from itertools import islice
+
+import attrs
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+IPV6_PREFIX = 64  # what one household or school gets: a machine can take any address in it
+MINUTE_SECONDS = 60.0
+ROUNDING_SECONDS = 1e-6  # sums of floating point times are right to this, and better
+
+# An offender's score. The first few points cost nothing, because a whole class can sit behind one
+# address with a single joker among them; then the wait doubles with each point, up to a minute.
+FREE_POINTS = 4
+MOST_POINTS = 10
+FORGIVEN_AFTER_SECONDS = 60.0  # one point; the worst offender is a stranger again in 10 minutes
+
+KNOWN_ADDRESSES = 4096  # that are remembered without being connected: about 1 MB
+LOOKED_AT = 16  # of the least recently seen, to find one to forget
+
+LOG_SECONDS = 60.0
+LOG_KINDS = 256
+
+
+# Addresses.
+
+
+def address_key(address: str) -> str:
+    """Who counts as the same stranger: an IPv4 address, or the /64 of an IPv6 address.
+
+    What is no address (a Unix socket has none) is its own key.
+    """
+    return _key(address, _parsed(address))
+
+
+def _parsed(address: str) -> Address | None:
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])  # without the scope: fe80::1%eth0
+    except ValueError:
+        return None
+    mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
+    return mapped or parsed
+
+
+def _key(address: str, parsed: Address | None) -> str:
+    if isinstance(parsed, ipaddress.IPv6Address):
+        return str(ipaddress.IPv6Network((parsed, IPV6_PREFIX), strict=False))
+    return str(parsed or address)
+
+
+def networks(text: str) -> tuple[Network, ...]:
+    """What an operator lists: addresses and CIDR blocks, separated by commas.
+
+    ValueError names the first that is neither, in words.
+    """
+    return tuple(_network(word.strip()) for word in text.split(",") if word.strip())
+
+
+def _network(word: str) -> Network:
+    try:
+        return ipaddress.ip_network(word, strict=False)
+    except ValueError:
+        raise ValueError(f"{word!r} is no network, such as 192.168.1.0/24 or fd00::/8") from None
+
+
+# Connections.
+
+
+class Why(enum.Enum):
+    """Why somebody is not admitted; the values are stable, for the log."""
+
+    AT_ONCE = "at-once"
+    TOO_FAST = "too-fast"
+    OFFENDER = "offender"
+
+
+@attrs.frozen
+class Refusal:
+    """What the refused one reads, and what the log calls it."""
+
+    sentence: str
+    why: Why
+
+
+@attrs.frozen
+class GateLimits:
+    """How many connections an address may have, and who is exempt from that."""
+
+    per_address: int = 40
+    new_per_minute: int = 120
+    trusted: tuple[Network, ...] = ()
+
+
+@attrs.define
+class _Past:
+    """What is remembered of an address, connected or not."""
+
+    refilled_at: float = -math.inf
+    """When its allowance of new connections is (or was) whole again."""
+    points: float = 0.0
+    counted_at: float = -math.inf
+    """When the points were right; since then they have been falling."""
+    wait_until: float = -math.inf
+
+    def points_at(self, now: float) -> float:
+        forgiven = (now - self.counted_at) / FORGIVEN_AFTER_SECONDS
+        return max(0.0, self.points - forgiven)
+
+
+@attrs.define(eq=False)
+class Gate:
+    """Who may come in. It only ever turns away newcomers: what is connected stays connected.
+
+    An address may open `new_per_minute` connections at once, then one whenever its allowance has
+    grown by one again: an honest class waits half a second then, not for the minute to end.
+    """
+
+    limits: GateLimits = GateLimits()
+    """May be replaced at any time."""
+    _connected: dict[str, int] = attrs.field(factory=dict, init=False)
+    _pasts: dict[str, _Past] = attrs.field(factory=dict, init=False)
+    """The least recently seen first."""
+
+    def admit(self, address: str, now: float) -> Refusal | None:
+        """Count a newcomer in, or say why not. Whoever is admitted must be told to `left`."""
+        parsed = _parsed(address)
+        key = _key(address, parsed)
+        refusal = None if self._is_trusted(parsed) else self._refusal(key, now)
+        if refusal is None:
+            self._connected[key] = self._connected.get(key, 0) + 1
+        return refusal
+
+    def left(self, address: str) -> None:
+        """Somebody who was admitted has gone."""
+        key = address_key(address)
+        count = self._connected.pop(key, 0) - 1
+        if count > 0:
+            self._connected[key] = count
+
+    def offend(self, address: str, now: float, weight: float = 1.0) -> None:
+        """Somebody at this address, connected or not, did what no person does."""
+        parsed = _parsed(address)
+        if not self._is_trusted(parsed):
+            self._add_points(self._past(_key(address, parsed), now), now, weight)
+
+    def connected(self, address: str) -> int:
+        return self._connected.get(address_key(address), 0)
+
+    @property
+    def known(self) -> int:
+        """How many addresses are remembered."""
+        return len(self._pasts)
+
+    def _is_trusted(self, parsed: Address | None) -> bool:
+        return parsed is not None and any(parsed in network for network in self.limits.trusted)
+
+    def _refusal(self, key: str, now: float) -> Refusal | None:
+        limits = self.limits
+        past = self._past(key, now)
+        if past.wait_until > now:  # not an offence itself: else whoever retries would never get in
+            return _refused(Why.OFFENDER, past.wait_until - now)
+        if self._connected.get(key, 0) >= limits.per_address:
+            return _refused(Why.AT_ONCE, limits.per_address)  # nor is this: the class is large
+        step = MINUTE_SECONDS / limits.new_per_minute
+        refilled_at = max(past.refilled_at, now) + step
+        if refilled_at - now > MINUTE_SECONDS + ROUNDING_SECONDS:
+            self._add_points(past, now, 1.0)
+            return _refused(Why.TOO_FAST, limits.new_per_minute)
+        past.refilled_at = refilled_at
+        return None
+
+    def _add_points(self, past: _Past, now: float, weight: float) -> None:
+        past.points = min(MOST_POINTS, past.points_at(now) + weight)
+        past.counted_at = now
+        if past.points > FREE_POINTS:
+            past.wait_until = now + 2.0 ** (past.points - FREE_POINTS)
+
+    def _past(self, key: str, now: float) -> _Past:
+        """What is known of an address, as of the one seen last."""
+        past = self._pasts.pop(key, None)
+        if past is None:
+            past = _Past()
+            if len(self._pasts) >= KNOWN_ADDRESSES:
+                self._forget_one(now)
+        self._pasts[key] = past
+        return past
+
+    def _forget_one(self, now: float) -> None:
+        """Of those not seen for longest, whoever has offended least."""
+        oldest = islice(self._pasts.items(), LOOKED_AT)
+        key, _ = min(oldest, key=lambda item: item[1].points_at(now))
+        del self._pasts[key]
+
+
+def _refused(why: Why, number: float) -> Refusal:
+    return Refusal(_SENTENCES[why].format(math.ceil(number)), why)
+
+
+_SENTENCES = {
+    Why.AT_ONCE: (
+        "Too many connections from your address ({} at once). "
+        "Close one, or ask your teacher to raise per_address."
+    ),
+    Why.TOO_FAST: (
+        "Too many new connections from your address ({} a minute). "
+        "Try again in a few seconds, or ask your teacher to raise new_per_minute."
+    ),
+    Why.OFFENDER: "Your address has sent too much that no player sends. Try again in {} s.",
+}
+
+
+# Lines.
+
+
+class LineRate:
+    """How fast one connection's lines are taken: a burst, then so many a second.
+
+    This runs for every line, so it is one number: when the whole burst will be free again. Each
+    line taken puts that off by the time of one line.
+    """
+
+    __slots__ = ("_burst_seconds", "_line_seconds", "_whole_at")
+
+    def __init__(self, burst: int = 10, per_second: float = 4.0) -> None:
+        self._line_seconds = 1.0 / per_second
+        self._burst_seconds = burst / per_second
+        self._whole_at = -math.inf
+
+    def take(self, now: float) -> float:
+        """Count a line. The seconds to wait before it is acted on; 0.0: none."""
+        whole_at = self._whole_at
+        if whole_at < now:
+            whole_at = now
+        self._whole_at = whole_at = whole_at + self._line_seconds
+        wait = whole_at - now - self._burst_seconds
+        return wait if wait > ROUNDING_SECONDS else 0.0
+
+
+# The log.
+
+
+@attrs.define
+class _Said:
+    at: float
+    unsaid: int = 0
+
+
+@attrs.define(eq=False)
+class OncePer:
+    """Each kind of thing is said once per interval; how often it was not said is counted.
+
+    A stranger who can make up kinds gets no more than `kinds` lines per interval out of it: when
+    that many are fresh, all further ones count as one kind.
+    """
+
+    seconds: float = LOG_SECONDS
+    kinds: int = LOG_KINDS
+    _said: dict[str, _Said] = attrs.field(factory=dict, init=False)
+    """The one said longest ago first."""
+
+    def ask(self, kind: str, now: float) -> int | None:
+        """Whether to say it now: then how often it went unsaid since the last time, else None."""
+        said = self._said.get(kind)
+        if said is None and len(self._said) >= self.kinds:
+            self._forget_stale(now)
+            if len(self._said) >= self.kinds:
+                kind, said = ELSE, self._said.get(ELSE)
+        if said is not None and now - said.at < self.seconds:
+            said.unsaid += 1
+            return None
+        self._said.pop(kind, None)
+        self._said[kind] = _Said(now)
+        return said.unsaid if said is not None else 0
+
+    def _forget_stale(self, now: float) -> None:
+        """What may be said again anyway need not be remembered."""
+        while self._said and now - (oldest := next(iter(self._said.items())))[1].at >= self.seconds:
+            del self._said[oldest[0]]
+
+    def __len__(self) -> int:
+        return len(self._said)
+
+
+ELSE = ""  # the kind of what no longer fits the table

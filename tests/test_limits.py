@@ -1,0 +1,498 @@
+"""The counting behind the limits. The time is handed in: nothing here waits for anything."""
+
+import itertools
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from duel_daemon.limits import (
+    FORGIVEN_AFTER_SECONDS,
+    FREE_POINTS,
+    KNOWN_ADDRESSES,
+    MOST_POINTS,
+    Gate,
+    GateLimits,
+    LineRate,
+    OncePer,
+    Why,
+    address_key,
+    networks,
+)
+
+HERE = "192.168.1.20"
+THERE = "192.168.1.21"
+NOW = 1000.0
+LONGEST_WAIT_SECONDS = 2.0 ** (MOST_POINTS - FREE_POINTS)
+
+
+def why(gate: Gate, address: str = HERE, now: float = NOW) -> Why | None:
+    refusal = gate.admit(address, now)
+    return refusal and refusal.why
+
+
+def admitted(gate: Gate, tries: int, address: str = HERE, now: float = NOW) -> int:
+    return sum(gate.admit(address, now) is None for _ in range(tries))
+
+
+def offend(gate: Gate, times: int, address: str = HERE, now: float = NOW) -> None:
+    for _ in range(times):
+        gate.offend(address, now)
+
+
+# Addresses.
+
+
+@pytest.mark.parametrize(
+    ("address", "key"),
+    [
+        ("192.168.1.20", "192.168.1.20"),
+        ("::ffff:192.168.1.20", "192.168.1.20"),
+        ("::FFFF:c0a8:0114", "192.168.1.20"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::", "2001:db8:1:2::/64"),
+        ("2001:0DB8:1:2:ffff:ffff:ffff:ffff", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("fe80::2%3", "fe80::/64"),
+        ("::ffff:10.0.0.1%lo", "10.0.0.1"),
+        ("::1", "::/64"),
+        ("", ""),
+        ("a Unix socket", "a Unix socket"),
+    ],
+)
+def test_the_key_of_an_address(address: str, key: str) -> None:
+    assert address_key(address) == key
+
+
+@given(st.ip_addresses(v=4))
+def test_an_ipv4_address_is_the_same_stranger_over_ipv6(address: object) -> None:
+    assert address_key(f"::ffff:{address}") == address_key(str(address)) == str(address)
+
+
+@given(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1), st.integers(1, 2**62))
+def test_a_machine_cannot_pose_as_many_by_its_ipv6_addresses(one: int, two: int, net: int) -> None:
+    key, same, other = (
+        address_key(":".join(f"{number:032x}"[i : i + 4] for i in range(0, 32, 4)))
+        for number in (net << 64 | one, net << 64 | two, (net + 1) << 64 | one)
+    )
+    assert key == same != other
+
+
+@given(st.text())
+def test_any_text_has_a_key(text: str) -> None:
+    assert isinstance(address_key(text), str)
+
+
+def test_networks_are_read_as_people_write_them() -> None:
+    found = networks(" 192.168.1.20/24, fd00::/8,10.0.0.7 ,")
+    assert list(map(str, found)) == ["192.168.1.0/24", "fd00::/8", "10.0.0.7/32"]
+    assert networks("") == ()
+
+
+@pytest.mark.parametrize("text", ["school", "10.0.0.0/33", "10.0.0.1,nonsense/8", "10.0.0.0-9"])
+def test_what_is_no_network_is_named(text: str) -> None:
+    with pytest.raises(ValueError, match="is no network, such as") as caught:
+        networks(text)
+    assert repr(text.rsplit(",", maxsplit=1)[-1]) in str(caught.value)
+
+
+# The gate: at once.
+
+
+def test_an_address_has_so_many_connections_at_once() -> None:
+    gate = Gate(GateLimits(per_address=3))
+    assert admitted(gate, 5) == 3
+    assert gate.connected(HERE) == 3
+
+
+def test_the_refused_one_reads_why_and_what_to_do() -> None:
+    gate = Gate(GateLimits(per_address=41))
+    admitted(gate, 41)
+    refusal = gate.admit(HERE, NOW)
+    assert refusal is not None
+    assert refusal.sentence == (
+        "Too many connections from your address (41 at once). "
+        "Close one, or ask your teacher to raise per_address."
+    )
+
+
+def test_another_address_is_not_concerned() -> None:
+    gate = Gate(GateLimits(per_address=1))
+    admitted(gate, 2)
+    assert why(gate, THERE) is None
+
+
+def test_who_leaves_makes_room() -> None:
+    gate = Gate(GateLimits(per_address=1))
+    gate.admit(HERE, NOW)
+    gate.left(HERE)
+    assert why(gate) is None
+
+
+def test_the_refused_are_not_counted_as_connected() -> None:
+    gate = Gate(GateLimits(per_address=1))
+    admitted(gate, 10)
+    gate.left(HERE)
+    assert gate.connected(HERE) == 0
+
+
+def test_being_one_too_many_is_no_offence() -> None:
+    """A class of 41 behind one address: the last one tries again and again."""
+    gate = Gate(GateLimits(per_address=1, new_per_minute=1000))
+    admitted(gate, 100)
+    gate.left(HERE)
+    assert why(gate) is None
+
+
+def test_leaving_twice_frees_nobody_elses_place() -> None:
+    gate = Gate(GateLimits(per_address=1))
+    gate.left(HERE)
+    gate.left(HERE)
+    assert admitted(gate, 2) == 1
+
+
+# The gate: new ones.
+
+
+def coming_and_going(gate: Gate, tries: int, now: float) -> int:
+    """How many of those who come are let in, each leaving at once."""
+    count = 0
+    for _ in range(tries):
+        if gate.admit(HERE, now) is None:
+            gate.left(HERE)
+            count += 1
+    return count
+
+
+def test_an_address_has_so_many_new_connections_a_minute() -> None:
+    gate = Gate(GateLimits(new_per_minute=120))
+    assert coming_and_going(gate, 121, NOW) == 120
+    assert why(gate) is Why.TOO_FAST
+
+
+def test_after_a_minute_all_of_them_are_free_again() -> None:
+    gate = Gate(GateLimits(new_per_minute=120))
+    coming_and_going(gate, 121, NOW)
+    assert coming_and_going(gate, 121, NOW + 60) == 120
+
+
+def test_an_honest_class_waits_for_half_a_second_and_not_for_a_minute() -> None:
+    gate = Gate(GateLimits(new_per_minute=120))
+    coming_and_going(gate, 121, NOW)
+    assert coming_and_going(gate, 2, NOW + 0.5) == 1
+
+
+@given(
+    st.integers(1, 200),
+    st.lists(st.floats(0, 40, allow_nan=False), max_size=300),
+)
+def test_no_rhythm_gets_more_through_the_gate(per_minute: int, pauses: list[float]) -> None:
+    """In any stretch of time: the allowance, and what grew back meanwhile."""
+    gate = Gate(GateLimits(new_per_minute=per_minute))
+    times = list(itertools.accumulate(pauses, initial=NOW))
+    entries = [now for now in times if gate.admit(HERE, now) is None and not gate.left(HERE)]
+    for first, start in enumerate(entries):
+        for count, end in enumerate(entries[first:], start=1):
+            assert count <= per_minute * (1 + (end - start) / 60) + 1e-3
+
+
+# The gate: offenders.
+
+
+def test_the_first_offences_cost_nothing() -> None:
+    gate = Gate()
+    offend(gate, FREE_POINTS)
+    assert why(gate) is None
+
+
+def waits(gate: Gate, now: float) -> float:
+    """How long an address is kept out, to the second."""
+    return next(float(s) for s in itertools.count() if why(gate, now=now + s) is not Why.OFFENDER)
+
+
+def test_repeat_offenders_wait_longer_up_to_a_ceiling() -> None:
+    found = []
+    for offences in range(FREE_POINTS, MOST_POINTS + 3):
+        gate = Gate()
+        offend(gate, offences)
+        found.append(waits(gate, NOW))
+    assert found == [0, 2, 4, 8, 16, 32, 64, 64, 64]
+    assert found[-1] == LONGEST_WAIT_SECONDS
+
+
+def test_the_wait_is_told() -> None:
+    gate = Gate()
+    offend(gate, FREE_POINTS + 3)
+    refusal = gate.admit(HERE, NOW + 1.5)
+    assert refusal is not None
+    assert "Try again in 7 s." in refusal.sentence
+
+
+def test_trying_again_does_not_prolong_the_wait() -> None:
+    gate = Gate()
+    offend(gate, FREE_POINTS + 1)
+    assert admitted(gate, 1000) == 0
+    assert why(gate, now=NOW + 2) is None
+
+
+def test_a_heavy_offence_counts_for_several() -> None:
+    gate = Gate()
+    gate.offend(HERE, NOW, FREE_POINTS + 2)
+    assert waits(gate, NOW) == 4
+
+
+def test_an_offence_is_forgiven_after_a_while() -> None:
+    gate = Gate()
+    offend(gate, MOST_POINTS)
+    later = NOW + MOST_POINTS * FORGIVEN_AFTER_SECONDS
+    offend(gate, FREE_POINTS, now=later)
+    assert why(gate, now=later) is None
+
+
+def test_hammering_at_the_gate_is_an_offence() -> None:
+    gate = Gate(GateLimits(new_per_minute=1))
+    coming_and_going(gate, FREE_POINTS + 2, NOW)
+    assert why(gate) is Why.OFFENDER
+
+
+def test_an_offender_keeps_what_is_connected() -> None:
+    gate = Gate()
+    admitted(gate, 3)
+    offend(gate, 100)
+    assert gate.connected(HERE) == 3
+    assert why(gate) is Why.OFFENDER
+
+
+def test_the_neighbour_of_an_offender_comes_in() -> None:
+    gate = Gate()
+    offend(gate, 100)
+    assert why(gate, THERE) is None
+
+
+# The gate: the trusted.
+
+
+def test_trusted_addresses_are_exempt_from_all_of_it() -> None:
+    gate = Gate(GateLimits(1, 1, networks("192.168.1.0/24, fd00::/8")))
+    offend(gate, 100)
+    assert admitted(gate, 200) == 200
+    assert admitted(gate, 200, "::ffff:192.168.1.99") == 200
+    assert admitted(gate, 200, "fd12::1%eth0") == 200
+    assert admitted(gate, 200, "192.168.2.1") == 1
+
+
+def test_trust_can_be_given_and_taken_while_they_are_connected() -> None:
+    trusting, strict = GateLimits(2, 100, networks(HERE)), GateLimits(2, 100)
+    gate = Gate(trusting)
+    admitted(gate, 3)
+    gate.limits = strict
+    assert why(gate) is Why.AT_ONCE
+    gate.left(HERE)
+    gate.left(HERE)
+    assert why(gate) is None
+    gate.limits = trusting
+    gate.left(HERE)
+    gate.left(HERE)
+    assert gate.connected(HERE) == 0
+
+
+# The gate: its memory.
+
+
+def ipv4(number: int) -> str:
+    return f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
+
+
+def test_the_table_of_addresses_is_bounded() -> None:
+    gate = Gate()
+    for number in range(3 * KNOWN_ADDRESSES):
+        gate.admit(ipv4(number), NOW)
+        gate.left(ipv4(number))
+        gate.offend(ipv4(~number), NOW)
+    assert gate.known == KNOWN_ADDRESSES
+    assert not gate._connected
+
+
+def test_offenders_are_forgotten_after_the_harmless() -> None:
+    gate = Gate()
+    offend(gate, MOST_POINTS)
+    for number in range(3 * KNOWN_ADDRESSES):
+        gate.admit(ipv4(number), NOW)
+    assert why(gate) is Why.OFFENDER
+
+
+def test_what_is_connected_is_counted_however_many_came_after() -> None:
+    gate = Gate(GateLimits(per_address=1))
+    gate.admit(HERE, NOW)
+    for number in range(KNOWN_ADDRESSES + 1):
+        gate.admit(ipv4(number), NOW)
+    assert why(gate) is Why.AT_ONCE
+
+
+class AnyDay(RuleBasedStateMachine):
+    """Whatever happens at the gate, in whatever order."""
+
+    addresses = st.sampled_from([HERE, THERE, f"::ffff:{HERE}", "2001:db8::1", "2001:db8::2", ""])
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = Gate(GateLimits(per_address=3, new_per_minute=10, trusted=networks(THERE)))
+        self.now = NOW
+        self.inside: list[str] = []
+
+    @rule(seconds=st.floats(0, 100))
+    def time_passes(self, seconds: float) -> None:
+        self.now += seconds
+
+    @rule(address=addresses)
+    def comes(self, address: str) -> None:
+        count = self.gate.connected(address)
+        refusal = self.gate.admit(address, self.now)
+        if refusal is None:
+            self.inside.append(address)
+            assert count < 3 or address == THERE
+        else:
+            assert address != THERE
+            assert self.gate.connected(address) == count
+
+    @rule(data=st.data())
+    def leaves(self, data: st.DataObject) -> None:
+        if self.inside:
+            at = data.draw(st.integers(0, len(self.inside) - 1))
+            self.gate.left(self.inside.pop(at))
+
+    @rule(address=addresses, weight=st.floats(0, 20))
+    def offends(self, address: str, weight: float) -> None:
+        self.gate.offend(address, self.now, weight)
+
+    @invariant()
+    def everybody_is_counted(self) -> None:
+        keys = [address_key(address) for address in self.inside]
+        assert self.gate._connected == {key: keys.count(key) for key in keys}
+
+    @invariant()
+    def nobody_waits_longer_than_the_longest(self) -> None:
+        for past in self.gate._pasts.values():
+            assert past.wait_until <= self.now + LONGEST_WAIT_SECONDS
+            assert past.points_at(self.now) <= MOST_POINTS
+
+
+TestAnyDay = AnyDay.TestCase
+
+
+# Lines.
+
+
+def taken_at(rate: LineRate, arrivals: list[float]) -> list[float]:
+    """When each line is acted on, by somebody who waits as long as told before the next."""
+    now, times = -math.inf, []
+    for arrival in arrivals:
+        now = max(now, arrival)
+        now += rate.take(now)
+        times.append(now)
+    return times
+
+
+def test_a_burst_is_taken_at_once_and_then_so_many_a_second() -> None:
+    times = taken_at(LineRate(burst=10, per_second=4), [NOW] * 14)
+    assert times == pytest.approx([NOW] * 10 + [NOW + 0.25, NOW + 0.5, NOW + 0.75, NOW + 1])
+
+
+def test_a_quiet_client_has_its_burst_back() -> None:
+    rate = LineRate(burst=10, per_second=4)
+    taken_at(rate, [NOW] * 14)
+    assert not any(rate.take(NOW + 3.5) for _ in range(10))
+    assert rate.take(NOW + 3.5) == pytest.approx(0.25)
+
+
+def test_a_person_never_waits() -> None:
+    rate = LineRate()
+    arrivals = [NOW + line / 4 for line in range(1000)]
+    assert taken_at(rate, arrivals) == arrivals
+
+
+@given(
+    st.integers(1, 20),
+    st.floats(0.5, 1000),
+    st.lists(st.floats(0, 5), min_size=1, max_size=60),
+)
+def test_no_rhythm_gets_more_lines_through(
+    burst: int, per_second: float, pauses: list[float]
+) -> None:
+    arrivals = list(itertools.accumulate(pauses, initial=NOW))
+    times = taken_at(LineRate(burst, per_second), arrivals)
+    assert len(times) == len(arrivals)  # nothing is dropped
+    for first, start in enumerate(times):
+        for count, end in enumerate(times[first:], start=1):
+            assert count <= burst + (end - start) * per_second + 1e-2
+
+
+@given(st.lists(st.floats(0, 5), min_size=1, max_size=60))
+def test_nobody_waits_longer_than_for_one_line(pauses: list[float]) -> None:
+    rate, now = LineRate(10, 4), NOW
+    for pause in pauses:
+        now += pause
+        wait = rate.take(now)
+        assert wait <= 0.25 + 1e-6
+        now += wait
+
+
+# The log.
+
+
+def test_each_thing_is_said_once_per_interval() -> None:
+    once = OncePer(seconds=60)
+    answers = [once.ask("flood", NOW + second) for second in range(0, 61, 10)]
+    assert answers == [0, None, None, None, None, None, 5]
+
+
+def test_different_things_are_said_each() -> None:
+    once = OncePer()
+    assert once.ask("flood", NOW) == 0
+    assert once.ask("TLS", NOW) == 0
+
+
+def test_the_unsaid_are_told_only_once() -> None:
+    once = OncePer(seconds=60)
+    for second in (0, 1, 60):
+        once.ask("flood", NOW + second)
+    assert once.ask("flood", NOW + 120) == 0
+
+
+def test_made_up_kinds_do_not_flood_the_log() -> None:
+    once = OncePer(seconds=60, kinds=8)
+    said = [once.ask(f"kind {number}", NOW) for number in range(1000)]
+    assert said.count(None) == 1000 - 9
+    assert len(once) == 9
+    assert once.ask("kind 2000", NOW + 60) == 0
+    assert len(once) == 1
+
+
+def test_what_was_known_before_the_flood_keeps_its_count() -> None:
+    once = OncePer(seconds=60, kinds=8)
+    once.ask("shortage", NOW + 1)
+    for number in range(100):
+        once.ask(f"kind {number}", NOW + 1)
+    assert once.ask("shortage", NOW + 2) is None
+    assert once.ask("shortage", NOW + 61) == 1
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.floats(0, 30)), max_size=200))
+def test_the_log_is_bounded_whatever_is_asked(asked: list[tuple[int, float]]) -> None:
+    once, now = OncePer(seconds=60, kinds=8), NOW
+    said = []
+    for kind, pause in asked:
+        now += pause
+        if once.ask(f"kind {kind}", now) is not None:
+            said.append(now)
+        assert len(once) <= 9
+    for first, start in enumerate(said):
+        assert sum(time - start < 60 for time in said[first:]) <= 2 * 9
+
+
+def test_the_defaults_are_the_promised_ones() -> None:
+    assert GateLimits() == GateLimits(per_address=40, new_per_minute=120, trusted=())
+    assert taken_at(LineRate(), [NOW] * 11) == pytest.approx([NOW] * 10 + [NOW + 0.25])
+    assert OncePer().seconds == 60
