@@ -5,11 +5,11 @@ Pure: it decides what a line means, not what happens then.
 
 import difflib
 import enum
-from collections.abc import Iterable
 
 import attrs
 
-from duel_daemon.wire import DOT
+from duel_daemon.textwidth import aligned, either
+from duel_daemon.wire import DOT, LINE_BYTES
 
 SHOWN_CHARACTERS = 20  # of a word that is no command
 
@@ -73,7 +73,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "join",
         "join NAME",
-        "take the game that NAME is looking for",
+        "take the game that NAME looks for",
         "`who` shows who is looking, and for which game.",
         "join Otter-7",
         Group.PLAY,
@@ -92,8 +92,8 @@ COMMANDS: tuple[Command, ...] = (
         "accept",
         "accept [NAME]",
         "say yes to a challenge",
-        "With one challenge open the name can be left out. In practice it also takes the "
-        "opponent that has come.",
+        "Also to a rematch; and in practice, to the opponent who has come. "
+        "Without a name it is the only one who asked.",
         "accept Anna",
         Group.PLAY,
         Place.NAMED,
@@ -101,8 +101,9 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "decline",
         "decline [NAME]",
-        "say no to a challenge or a rematch",
-        "With one challenge open the name can be left out.",
+        "say no to a challenge",
+        "Also to a rematch; and in practice, to the opponent who has come. "
+        "Without a name it is the only one who asked.",
         "decline Anna",
         Group.PLAY,
         Place.NAMED,
@@ -111,7 +112,7 @@ COMMANDS: tuple[Command, ...] = (
         "withdraw",
         "withdraw",
         "take your challenge back",
-        "It is also taken back when you start another game.",
+        "Or your wish for a rematch. Starting another game takes it back, too.",
         "withdraw",
         Group.PLAY,
         Place.ABOUT,
@@ -137,7 +138,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "divisors",
         "divisors [PAGE]",
-        "all divisors you can choose from",
+        "all the divisors to choose from",
         "A long list is shown a thousand at a time.",
         "divisors 2",
         Group.DUEL,
@@ -156,7 +157,7 @@ COMMANDS: tuple[Command, ...] = (
         "resign",
         "resign",
         "give up this duel, or the whole match",
-        "Your opponent wins; you stay here.",
+        "Your opponent wins; you stay here. Between two duels of a match it gives up the match.",
         "resign",
         Group.DUEL,
         Place.SEATED,
@@ -165,7 +166,7 @@ COMMANDS: tuple[Command, ...] = (
         "rules",
         "rules [BOOK]",
         "how a game is played",
-        "Without a word: the game you are in, or the usual one here.",
+        "Without a word: of the game you are in, or of the usual one here.",
         "rules number-factor",
         Group.LEARN,
         Place.ANYWHERE,
@@ -182,7 +183,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "hint",
         "hint",
-        "help with your move, in practice",
+        "help with your move (in practice)",
         "First a nudge; ask again and you get a move.",
         "hint",
         Group.LEARN,
@@ -282,7 +283,7 @@ COMMANDS: tuple[Command, ...] = (
         "ascii",
         "ascii [on|off]",
         "plain letters, for old terminals",
-        "For terminals that show signs such as \u00f7 as garbage.",
+        "For terminals on which signs such as \u00f7 come out wrong.",
         "ascii on",
         Group.SELF,
         Place.NAMED,
@@ -291,7 +292,7 @@ COMMANDS: tuple[Command, ...] = (
         "help",
         "help [COMMAND]",
         "this overview, or one command",
-        "Commands can be cut short as long as it is clear which one is meant.",
+        "Commands can be cut short as long as it is clear which one is meant: re is not, res is.",
         "help play",
         Group.SELF,
         Place.ANYWHERE,
@@ -348,11 +349,17 @@ def parse(line: str) -> Move | Order | Blank | Unknown:
     text = line.strip().removeprefix(DOT).strip()
     if not text:
         return Blank()
+    if len(text) > LINE_BYTES:
+        return Unknown("That line is too long.")
     if text.isascii() and text.isdigit():
         return Move(int(text))
-    word, _, words = text.partition(" ")
+    word, *words = text.split(maxsplit=1)
     found = find(word)
-    return Order(found, words.strip()) if isinstance(found, Command) else found
+    if isinstance(found, Command):
+        return Order(found, words[0].strip() if words else "")
+    if not text[0].isalpha() and any(map(str.isdigit, text)):
+        return Unknown("A move is one whole number and nothing else, such as 15.")
+    return found
 
 
 def find(word: str) -> Command | Unknown:
@@ -373,12 +380,6 @@ def find(word: str) -> Command | Unknown:
     return Unknown(f"There is no command '{shown}'. Type help to see them all.")
 
 
-def either(names: Iterable[str]) -> str:
-    """`a, b or c`."""
-    *most, last = names
-    return f"{', '.join(most)} or {last}" if most else last
-
-
 def overview() -> list[str]:
     """The first screen of `help`, grouped by what a person wants to do."""
     lines = ["On your turn, type a number: the divisor you choose. Everything else:"]
@@ -392,3 +393,21 @@ def overview() -> list[str]:
 def details(command: Command) -> list[str]:
     """What `help COMMAND` writes."""
     return [f"{command.usage}: {command.summary}.", command.detail, f"Example: {command.example}"]
+
+
+PLACES = {
+    "name?": Place.NAMING,
+    "lobby": Place.LOBBY,
+    "watching": Place.WATCHING,
+    "in a duel": Place.DUEL,
+    "between duels": Place.BETWEEN,
+}
+
+
+def who_can_say_what_when() -> list[str]:
+    """The table for people who read the manual."""
+    rows = [
+        (command.name, *("x" if place in command.where else "." for place in PLACES.values()))
+        for command in COMMANDS
+    ]
+    return aligned([("", *PLACES), *rows])

@@ -97,28 +97,39 @@ class Hall:
             theirs = self.lobby.offer_of(opponent)
             assert theirs is not None
             self.pair(opponent, theirs, player, wish)
-            return
+        elif self.lobby.offer_of(player) == wish:
+            player.house(f"You are waiting for that already: {wish.text}.")
+        else:
+            self._wait(player, wish, fitting)
+
+    def _wait(self, player: Player, wish: Wish, practising: Iterable[Player]) -> None:
         self.lobby.offer(player, wish)
-        player.house(f"Waiting for an opponent: {wish.terms.text}.")
-        for practising in fitting:
-            self._call_back(practising, player)
-        assert player.peer.nursery is not None
-        player.peer.nursery.start_soon(self._mention_practice, player, wish)
+        player.house(f"Waiting for an opponent: {wish.text}.")
+        for other in practising:
+            self._call_back(other, player)
+        player.waits_since = trio.current_time()
+        if not player.has_heard_of_practice:
+            player.has_heard_of_practice = True
+            assert player.peer.nursery is not None
+            player.peer.nursery.start_soon(self._mention_practice, player)
 
     def _call_back(self, practising: Player, waiting: Player) -> None:
         practising.house(
-            f"{waiting.name} is here for the game you wait for. Type accept to leave the "
-            "practice and play, or decline."
+            f"{waiting.name} is here for the game you wait for.",
+            "Type accept to leave the practice and play, or decline.",
         )
 
-    async def _mention_practice(self, player: Player, wish: Wish) -> None:
-        await trio.sleep(LONELY_SECONDS)
-        if self.lobby.offer_of(player) is wish and player.is_free:
+    async def _mention_practice(self, player: Player) -> None:
+        """Once in a visit, when somebody has waited long; unless they wait no longer by then."""
+        while (due := player.waits_since + LONELY_SECONDS) > trio.current_time():
+            await trio.sleep_until(due)
+        if self.lobby.offer_of(player) is not None and player.is_free:
             player.house(
-                "Nobody yet. Type practice to play against the house meanwhile; "
-                "you keep your place."
+                "Nobody yet. Type practice to play against the house; you keep your place."
             )
             self.post.deliver()
+        else:
+            player.has_heard_of_practice = False
 
     def pair(self, host: Player, theirs: Wish, guest: Player, wish: Wish) -> None:
         """The host's terms hold (they are the same); the first turn is as wished, or tossed for."""
@@ -137,31 +148,37 @@ class Hall:
 
     # Being seated and released.
 
-    def seat(self, terms: Terms, first: Player, second: Player, why_first: str) -> Table:
+    def seat(
+        self,
+        terms: Terms,
+        first: Player,
+        second: Player,
+        why_first: str,
+        watchers: Iterable[Player] = (),
+    ) -> None:
         for player in (first, second):
             self._drop_pending(player, "plays with somebody else now", but=(first, second))
             self.stop_watching(player)
             self._leave_practice(player)
-        return self._open_table(terms, (first, second), why_first)
+        self._open_table(terms, (first, second), why_first, watchers)
 
     def seat_again(self, player: Player, opponent: Player, last: Table) -> None:
         """A rematch: the same game, sides swapped, and whoever watched is carried along."""
         was_first = last.sides[Side.A] is player
         first, second = (opponent, player) if was_first else (player, opponent)
         watchers = [watcher for watcher in self.players if watcher.watching is last]
-        table = self.seat(last.terms, first, second, "sides swapped")
-        for watcher in watchers:
-            if watcher.is_free:
-                watcher.watching = table
-                table.watchers.append(watcher)
+        self.seat(last.terms, first, second, "sides swapped", watchers)
 
     def _leave_practice(self, player: Player) -> None:
-        """Without a word: there is something better to do."""
-        if player.table is not None:
-            player.table.stop()
-            player.peer.ask(None)
-            del self.tables[player.table.ident]
+        """There is something better to do."""
+        table = player.table
+        if table is not None:
+            table.stop()
+            del self.tables[table.ident]
             player.table = None
+            player.ask(None)
+            player.house("You leave the practice.")
+            self._tell_watchers_it_is_over(table)
 
     def practise(self, player: Player, terms: Terms, strength: Strength, first: bool) -> None:
         """A duel against the house. The place in the queue is kept."""
@@ -171,8 +188,12 @@ class Hall:
         self._open_table(terms, sides, "practice, it does not count")
 
     def _open_table(
-        self, terms: Terms, sides: tuple[Contestant, Contestant], why_first: str
-    ) -> Table:
+        self,
+        terms: Terms,
+        sides: tuple[Contestant, Contestant],
+        why_first: str,
+        watchers: Iterable[Player] = (),
+    ) -> None:
         settings = self.settings
         table = Table(
             next(self._table_numbers),
@@ -188,30 +209,44 @@ class Hall:
         self.tables[table.ident] = table
         for player in _people(sides):
             player.table = table
+        for watcher in watchers:
+            watcher.watching = table
+            table.watchers.append(watcher)
         log.info("d%d begins: %s, %s", table.ident, table.names, terms.words)
         if table.duel.number <= HEAVY_NUMBER:
             table.begin()  # else its task does, when the number has been divided up
         self.nursery.start_soon(table.run)
-        return table
 
     def _release(self, table: Table) -> None:
         """A table is done: its players are back in the lobby."""
         del self.tables[table.ident]
         self._log_end(table)
-        for watcher in table.watchers:
-            watcher.house("The game is over. Stay in case they play again, or type unwatch.")
+        self._tell_watchers_it_is_over(table)
         for player in _people(table.sides):
             player.table = None
             if table.finished:
-                player.last, player.last_table = table.finished[-1], table
+                player.last = table.finished[-1]
+            if not table.is_practice:
+                player.last_table = table
             self._offer_next_steps(player, table)
 
+    def _tell_watchers_it_is_over(self, table: Table) -> None:
+        for watcher in table.watchers:
+            watcher.house("The game is over. Stay in case they play again, or type unwatch.")
+
     def _offer_next_steps(self, player: Player, table: Table) -> None:
+        again = "practice" if table.is_practice else "rematch"
+        player.house(f"Next: {again}, play, review (was it well played?), who, help or quit.")
         wish = self.lobby.offer_of(player)
-        again = "practice, " if table.is_practice else "rematch, "
-        player.house(f"Next: {again}play, review (what you did right), who, help or quit.")
-        if wish is not None:
-            player.house(f"You are still waiting for an opponent: {wish.terms.text}.")
+        if wish is None:
+            return
+        waiting = next((o for o in self.lobby.fitting(player, wish) if o.is_free), None)
+        if waiting is None:
+            player.house(f"You are still waiting for an opponent: {wish.text}.")
+        else:
+            theirs = self.lobby.offer_of(waiting)
+            assert theirs is not None
+            self.pair(player, wish, waiting, theirs)
 
     def _log_end(self, table: Table) -> None:
         for duel in table.finished:
@@ -248,7 +283,7 @@ class Hall:
 
 def default_terms(settings: Settings) -> Terms:
     """The game of whoever asked for no other."""
-    return Terms(
+    return Terms.of(
         BY_SLUG[settings.rulebook],
         settings.number,
         Restriction(settings.divisors),

@@ -11,13 +11,17 @@ import attrs
 
 from duel_daemon.duel import Game
 from duel_daemon.events import Ended, Event, Fault, Moved, Reason, Refused, Seat, TurnLost, Wrong
+from duel_daemon.textwidth import wrapped
 
 HOUSE = "* "
+SHOWN_DIGITS = 20  # of an attempt; above, somebody leaned on the keyboard
 
 
 def house(*lines: str) -> str:
-    """Lines of the house."""
-    return "".join(f"{HOUSE}{line}\n" for line in lines)
+    """Lines of the house. What goes on in the next line is indented, so that nobody's words can
+    pass for a line of the house's own.
+    """
+    return "".join(f"{HOUSE}{row}\n" for line in lines for row in wrapped(line, indent="  "))
 
 
 @attrs.frozen
@@ -69,7 +73,7 @@ def _to_others(game: Game, event: Event) -> str:
 def end_sentence(event: Ended, game: Game) -> str:
     """How a duel ended otherwise than by the rules."""
     if event.by is None or event.winner is None:
-        return "Both players have left. Nobody wins."
+        return "The duel has been stopped. Nobody wins."
     return f"{_HOW[event.reason].format(who=event.by.label, n=game.violations)} " + (
         f"{event.winner.label} wins!"
     )
@@ -85,7 +89,7 @@ _HOW = {
 
 def fault_sentence(fault: Fault) -> str:
     """Why a number is no move, and what would be."""
-    attempt = _short(fault.attempt)
+    attempt = str(fault.attempt) if fault.attempt < 10**SHOWN_DIGITS else "That number"
     return _FAULTS[fault.wrong].format(
         attempt=attempt,
         number=fault.number,
@@ -104,12 +108,6 @@ _FAULTS = {
     Wrong.NOT_YOUR_TURN: "It is not your turn yet.",
     Wrong.OVER: "The duel is over.",
 }
-
-
-def _short(number: int) -> str:
-    """A number as typed, unless somebody leaned on the keyboard."""
-    digits = str(number)
-    return digits if len(digits) <= 20 else f"{digits[:17]}..."
 
 
 def seconds(number: float) -> str:

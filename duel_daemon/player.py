@@ -24,11 +24,14 @@ class Player:
     last: Finished | None = None
     """Their last duel that ended, for `review` and `retry`."""
     last_table: Table | None = None
-    """Where it was played, for `rematch`."""
+    """Where they last played with somebody, for `rematch`."""
+    waits_since: float = 0.0
+    has_heard_of_practice: bool = False
+    """Or will, when they have waited for long."""
     bell: bool = False
     muted: bool = False
-    hinted_at: int | None = None
-    """The number at which the last hint was given: asked there again, they get a move."""
+    hinted_at: tuple[int, int, int] | None = None
+    """The table, duel and turn of their last hint: asked there again, they get a move."""
 
     @property
     def place(self) -> Place:
@@ -45,6 +48,13 @@ class Player:
     def is_practising(self) -> bool:
         return self.table is not None and self.table.is_practice
 
+    @property
+    def last_duel(self) -> Finished | None:
+        """The one that ended last, be it of a match that is still on."""
+        if self.table is not None and self.table.finished:
+            return self.table.finished[-1]
+        return self.last
+
     def tell(self, text: str) -> None:
         self.peer.say(text)
 
@@ -52,4 +62,6 @@ class Player:
         self.peer.say(house(*lines))
 
     def ask(self, prompt: str | None) -> None:
-        self.peer.ask(f"{BELL}{prompt}" if prompt is not None and self.bell else prompt)
+        if prompt is not None and self.bell:
+            self.peer.say(BELL)  # once: the prompt may be shown again, but it is still this turn
+        self.peer.ask(prompt)

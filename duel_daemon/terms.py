@@ -7,6 +7,7 @@ the daemon's default game. Pure.
 import random
 import re
 from collections.abc import Callable
+from typing import Any
 
 import attrs
 
@@ -14,19 +15,32 @@ from duel_daemon.duel import Game
 from duel_daemon.match import HIGHEST_BEST_OF
 from duel_daemon.rulebooks import BY_SLUG, RuleBook
 from duel_daemon.survey import Restriction
+from duel_daemon.textwidth import either
+from duel_daemon.wire import LINE_BYTES
 
-MIRROR_DUELS = 2
+SHOWN_DIGITS = 20  # of a number that nobody means
+SHOWN_CHARACTERS = 20  # of a word that means nothing
 
 
 @attrs.frozen
 class Terms:
-    """A game as it is offered. No number means the book's own, drawn when the duel begins."""
+    """A game as it is offered. No number means one that is drawn when the duel begins."""
 
     book: RuleBook
     number: int | None = None
     restriction: Restriction = Restriction.ANY
     best_of: int = 1
     mirror: bool = False
+
+    @classmethod
+    def of(cls, book: RuleBook, number: int | None, *rest: Any) -> "Terms":
+        """With the book's own number, if none is asked for and the book draws none.
+
+        Whoever names that number and whoever names none want the same game.
+        """
+        if number is None and type(book).starting_number is RuleBook.starting_number:
+            number = book.start
+        return cls(book, number, *rest)
 
     @property
     def text(self) -> str:
@@ -37,7 +51,7 @@ class Terms:
         if self.best_of > 1:
             parts.append(f"best of {self.best_of}")
         if self.mirror:
-            parts.append("mirror match (the same number twice, sides swapped)")
+            parts.append("mirror match (one number, a duel from each side)")
         return ", ".join(parts)
 
     @property
@@ -63,7 +77,7 @@ class Terms:
         if self.number is None:
             return None
         if self.number > max_number:
-            return f"{self.number} is too large here: numbers go up to {max_number}."
+            return f"{_short(self.number)} is too large: numbers go up to {max_number} here."
         if self.book.is_playable(self.number, self.restriction):
             return None
         nearby = self.book.nearest_playable(self.number, self.restriction, max_number)
@@ -91,6 +105,14 @@ class Wish:
     terms: Terms
     wants_first: bool = False
 
+    @property
+    def text(self) -> str:
+        return f"{self.terms.text}; you move first" if self.wants_first else self.terms.text
+
+    @property
+    def words(self) -> str:
+        return f"{self.terms.words} first" if self.wants_first else self.terms.words
+
 
 @attrs.frozen
 class Unclear:
@@ -101,9 +123,10 @@ class Unclear:
 
 def parse(words: str, default: Terms, max_number: int) -> Wish | Unclear:
     """The wish that these words make."""
+    if len(words) > LINE_BYTES:
+        return Unclear("That is too long.")
     reader = _Reader(default)
-    tokens = re.sub(r"\bbest[ -]*of[ -]*(\d+)\b", r"best-of-\1", words.casefold()).split()
-    for token in tokens:
+    for token in _BEST_OF.sub(r" best-of-\1 ", words.casefold()).split():
         if (unclear := reader.take(token)) is not None:
             return unclear
     wish = reader.wish()
@@ -128,7 +151,7 @@ class _Reader:
     def take(self, token: str) -> Unclear | None:
         if token.isascii() and token.isdigit():
             return self._take_number(token)
-        if token.startswith("best-of-"):
+        if token.startswith("best"):
             return self._take_best_of(token.removeprefix("best-of-"))
         if token in _RESTRICTIONS:
             self.restriction = _RESTRICTIONS[token]
@@ -142,14 +165,16 @@ class _Reader:
 
     def _take_number(self, token: str) -> Unclear | None:
         if self.number is not None:
-            return Unclear(f"Two numbers, {self.number} and {token}: a game starts from one.")
+            return Unclear("You named two numbers, and a game starts from one.")
         self.number = int(token)
         return None
 
     def _take_best_of(self, digits: str) -> Unclear | None:
-        duels = int(digits)
-        if duels % 2 == 0 or not 1 <= duels <= HIGHEST_BEST_OF:
-            return Unclear(f"Best of {duels} cannot be: it takes an odd number, 1 to 21.")
+        duels = int(digits) if digits.isascii() and digits.isdigit() else 0
+        if duels % 2 == 0 or duels > HIGHEST_BEST_OF:
+            return Unclear(
+                f"Best of how many? An odd number up to {HIGHEST_BEST_OF}, such as: best of 3"
+            )
         self.best_of = duels
         return None
 
@@ -160,7 +185,7 @@ class _Reader:
         if isinstance(book, Unclear):
             return book
         if self.mirror and self.best_of is not None and self.best_of > 1:
-            return Unclear("A mirror match is two duels; it cannot be a best of as well.")
+            return Unclear("A mirror match is two duels; leave out mirror, or best of.")
         return Wish(self._terms(book), self.wants_first)
 
     def _terms(self, book: RuleBook | None) -> Terms:
@@ -169,14 +194,16 @@ class _Reader:
         if number is None and book in (None, default.book):
             number = default.number
         best_of = self.best_of if self.best_of is not None else default.best_of
-        return Terms(
-            book=book or default.book,
-            number=number,
-            restriction=default.restriction if self.restriction is None else self.restriction,
-            best_of=1 if self.mirror else best_of,
-            mirror=self.mirror,
+        return Terms.of(
+            book or default.book,
+            number,
+            default.restriction if self.restriction is None else self.restriction,
+            1 if self.mirror else best_of,
+            self.mirror,
         )
 
+
+_BEST_OF = re.compile(r"\bbest[ -]*(?:of)?[ -]*([0-9]+)\b")
 
 _RESTRICTIONS = {restriction.value: restriction for restriction in Restriction}
 
@@ -195,5 +222,11 @@ def find_book(words: str) -> RuleBook | Unclear:
         if len(found) == 1:
             return found[0]
         if found:
-            return Unclear(f"Which one: {', '.join(book.slug for book in found)}?")
-    return Unclear(f"There is no '{wanted}' in a game. Books: {', '.join(BY_SLUG)}.")
+            return Unclear(f"Which one: {either(book.slug for book in found)}?")
+    shown = words if len(words) <= SHOWN_CHARACTERS else f"{words[:SHOWN_CHARACTERS]}..."
+    return Unclear(f"There is no game '{shown}'. The games: {', '.join(BY_SLUG)}.")
+
+
+def _short(number: int) -> str:
+    """A number as typed, unless somebody leaned on the keyboard."""
+    return str(number) if number < 10**SHOWN_DIGITS else "That number"

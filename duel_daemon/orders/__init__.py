@@ -61,6 +61,12 @@ async def carry_out(hall: Hall, player: Player, line: str) -> None:
 
 def misplaced(command: Command, place: Place) -> str:
     """Why a command does nothing here, and what would have to come first."""
+    if place is Place.BETWEEN and Place.DUEL in command.where:
+        return f"{command.name} works in a duel; the next one begins in a moment."
+    if place in Place.SEATED and command.name == "play":
+        return "You are playing. To move, type just the number; to give up, type resign."
     if place in Place.SEATED:
-        return f"First finish your duel, or resign; then you can type {command.name}."
+        return f"{command.name} works when this is over; to give up, type resign."
+    if command.name == "hint":
+        return "Hints are for practice. Type practice to play against the house."
     return f"{command.name} works in a duel. Type play to look for an opponent."

@@ -47,13 +47,15 @@ async def divisors(hall: Hall, player: Player, words: str) -> None:
     restriction = duel.game.restriction
     found = await consider(number, allowed_divisors, number, lowest, restriction)
     pages = max(1, math.ceil(len(found) / DIVISORS_PER_PAGE))
-    page = int(words) if words.isascii() and words.isdigit() and words else 1
-    if (words and not words.isdigit()) or not 1 <= page <= pages:
-        player.house(f"There is no page {words[:20]}: divisors has pages 1 to {pages}.")
+    page = 1 if not words else int(words) if words.isascii() and words.isdigit() else 0
+    if not 1 <= page <= pages:
+        there_are = "1 page" if pages == 1 else f"{pages} pages"
+        player.house(f"There is no such page; the list has {there_are}.")
         return
     shown = found[(page - 1) * DIVISORS_PER_PAGE : page * DIVISORS_PER_PAGE]
     count = "1 divisor" if len(found) == 1 else f"{len(found)} divisors"
-    player.house(f"{number} has {count} to choose from:", *wrapped(", ".join(map(str, shown))))
+    player.house(f"{number} has {count} to choose from:")
+    player.house(*wrapped(", ".join(map(str, shown))))
     if page < pages:
         player.house(f"Page {page} of {pages}; divisors {page + 1} goes on.")
 

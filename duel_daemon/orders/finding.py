@@ -1,10 +1,14 @@
 """How two players come to a game: offers, challenges, rematches."""
 
+import itertools
+
 from duel_daemon import terms
+from duel_daemon.commands import SHOWN_CHARACTERS
 from duel_daemon.hall import Hall
 from duel_daemon.lobby import Challenge
 from duel_daemon.player import Player
 from duel_daemon.terms import Unclear, Wish
+from duel_daemon.textwidth import either
 
 
 async def play(hall: Hall, player: Player, words: str) -> None:
@@ -17,7 +21,7 @@ async def play(hall: Hall, player: Player, words: str) -> None:
 
 async def stop(hall: Hall, player: Player, words: str) -> None:
     if hall.lobby.withdraw_offer(player):
-        player.house("You no longer look for an opponent. Type play when you want to again.")
+        player.house("You no longer look for an opponent. Type play to look again.")
     else:
         player.house("You are not looking for an opponent.")
 
@@ -27,8 +31,12 @@ async def join(hall: Hall, player: Player, words: str) -> None:
     if other is None:
         return
     theirs = hall.lobby.offer_of(other)
-    if theirs is None or not other.is_free:
+    if theirs is None:
         player.house(f"{other.name} is not looking for an opponent. Try: challenge {other.name}")
+    elif other.is_practising and theirs.wants_first:
+        hall.look(player, Wish(theirs.terms))
+    elif other.is_practising:
+        _send_challenge(hall, player, other, Wish(theirs.terms))
     else:
         hall.pair(other, theirs, player, Wish(theirs.terms))
 
@@ -42,7 +50,7 @@ async def challenge(hall: Hall, player: Player, words: str) -> None:
     if isinstance(wish, Unclear):
         player.house(wish.sentence)
     elif not (other.is_free or other.is_practising):
-        player.house(f"{other.name} is in a duel. Type watch {other.name}, or ask again later.")
+        player.house(f"{other.name} is in a duel. Ask again later, or type watch {other.name}.")
     elif (answered := _same_challenge(hall, other, player, wish)) is not None:
         _begin(hall, answered)
     else:
@@ -53,16 +61,17 @@ def _same_challenge(
     hall: Hall, challenger: Player, challenged: Player, wish: Wish
 ) -> Challenge[Player] | None:
     """Two who challenge each other to the same game have agreed."""
-    theirs = hall.lobby.challenge_by(challenger)
-    if theirs is None or theirs.challenged is not challenged:
+    theirs = _challenge(hall, challenger, challenged)
+    if theirs is None or theirs.wish.terms != wish.terms or wish.wants_first:
         return None
-    return theirs if theirs.wish.terms == wish.terms and not wish.wants_first else None
+    return theirs
 
 
 def _send_challenge(hall: Hall, player: Player, other: Player, wish: Wish) -> None:
     replaced = hall.lobby.challenge(player, other, wish)
     if replaced is not None and replaced.challenged is not other:
         replaced.challenged.house(f"{player.name} has taken the challenge back.")
+        player.house(f"You have taken back your challenge to {replaced.challenged.name}.")
     player.house(f"You challenge {other.name}: {wish.terms.text}{_first(wish, 'you move')}.")
     other.house(
         f"{player.name} challenges you: {wish.terms.text}{_first(wish, player.name + ' moves')}.",
@@ -75,100 +84,120 @@ def _first(wish: Wish, who: str) -> str:
 
 
 async def accept(hall: Hall, player: Player, words: str) -> None:
-    if player.table is not None and not player.is_practising:
-        player.house("You are in a duel; accept when it is over.")
+    if not (player.is_free or player.is_practising):
+        player.house("You are in a duel; nobody can challenge you before it is over.")
         return
-    challenge = _pick(hall, player, words)
-    if challenge is not None:
+    asking = _who_asked(hall, player, words)
+    if asking is None:
+        return
+    if (challenge := _challenge(hall, asking, player)) is not None:
         _begin(hall, challenge)
-        return
-    waiting = _who_waits_for(hall, player)
-    if player.is_practising and waiting is not None:
-        mine, theirs = hall.lobby.offer_of(player), hall.lobby.offer_of(waiting)
+    elif hall.rematches.get(asking) is player and asking.last_table is not None:
+        hall.seat_again(player, asking, asking.last_table)
+    else:
+        mine, theirs = hall.lobby.offer_of(player), hall.lobby.offer_of(asking)
         assert mine is not None
         assert theirs is not None
-        hall.pair(player, mine, waiting, theirs)
-    elif len(hall.lobby.challenges_to(player)) < 2 or words:
-        player.house("There is no such challenge to accept.")
-
-
-def _who_waits_for(hall: Hall, player: Player) -> Player | None:
-    mine = hall.lobby.offer_of(player)
-    if mine is None:
-        return None
-    return next((other for other in hall.lobby.fitting(player, mine) if other.is_free), None)
-
-
-def _begin(hall: Hall, challenge: Challenge[Player]) -> None:
-    if challenge.challenger.is_free or challenge.challenger.is_practising:
-        mine = Wish(challenge.wish.terms)
-        hall.pair(challenge.challenger, challenge.wish, challenge.challenged, mine)
-
-
-def _pick(hall: Hall, player: Player, words: str) -> Challenge[Player] | None:
-    """The challenge that is meant; if it is not clear which, the player reads so."""
-    challenges = hall.lobby.challenges_to(player)
-    if words:
-        named = hall.find(words)
-        return next((c for c in challenges if c.challenger is named), None)
-    if len(challenges) > 1:
-        names = ", ".join(c.challenger.name for c in challenges)
-        player.house(f"Whose? You are challenged by {names}.")
-        return None
-    return challenges[0] if challenges else None
+        hall.pair(player, mine, asking, theirs)
 
 
 async def decline(hall: Hall, player: Player, words: str) -> None:
-    challenge = _pick(hall, player, words)
-    if challenge is not None:
-        hall.lobby.withdraw_challenge(challenge.challenger)
-        challenge.challenger.house(f"{player.name} declines your challenge.")
-        player.house(f"You decline the challenge of {challenge.challenger.name}.")
+    asking = _who_asked(hall, player, words)
+    if asking is None:
         return
-    waiting = next((other for other, to in hall.rematches.items() if to is player), None)
-    if waiting is not None:
-        del hall.rematches[waiting]
-        waiting.house(f"{player.name} does not want a rematch.")
-        player.house(f"You decline the rematch with {waiting.name}.")
-    elif player.is_practising and hall.lobby.withdraw_offer(player):
+    if _challenge(hall, asking, player) is not None:
+        hall.lobby.withdraw_challenge(asking)
+        asking.house(f"{player.name} declines your challenge.")
+        player.house(f"You decline the challenge of {asking.name}.")
+    elif hall.rematches.get(asking) is player:
+        del hall.rematches[asking]
+        asking.house(f"{player.name} does not want a rematch.")
+        player.house(f"You decline the rematch with {asking.name}.")
+    else:
+        hall.lobby.withdraw_offer(player)
         player.house("You go on practising, and no longer look for an opponent.")
-    elif len(hall.lobby.challenges_to(player)) < 2 or words:
-        player.house("There is no such challenge to decline.")
+
+
+def _who_asked(hall: Hall, player: Player, name: str) -> Player | None:
+    """Who waits for a yes or no; if nobody does or it is not clear who, the player reads so."""
+    asking = _asking(hall, player)
+    if name:
+        named = hall.find(name)
+        asking = [other for other in asking if other is named]
+    if len(asking) == 1:
+        return asking[0]
+    if asking:
+        names = either(other.name for other in asking)
+        player.house(f"Whom do you mean: {names}? Type the name, too.")
+    else:
+        player.house(
+            "They have not asked you for a game." if name else "Nobody has challenged you."
+        )
+    return None
+
+
+def _asking(hall: Hall, player: Player) -> list[Player]:
+    """By a challenge, for a rematch, or by coming for the game for which a practising player waits."""
+    asking = [challenge.challenger for challenge in hall.lobby.challenges_to(player)]
+    asking += [other for other, wanted in hall.rematches.items() if wanted is player]
+    mine = hall.lobby.offer_of(player) if player.is_practising else None
+    if mine is not None:
+        came = (other for other in hall.lobby.fitting(player, mine) if other.is_free)
+        asking += itertools.islice(came, 1)
+    return list(dict.fromkeys(asking))
+
+
+def _challenge(hall: Hall, challenger: Player, challenged: Player) -> Challenge[Player] | None:
+    challenge = hall.lobby.challenge_by(challenger)
+    return challenge if challenge is not None and challenge.challenged is challenged else None
+
+
+def _begin(hall: Hall, challenge: Challenge[Player]) -> None:
+    theirs = Wish(challenge.wish.terms)
+    hall.pair(challenge.challenger, challenge.wish, challenge.challenged, theirs)
 
 
 async def withdraw(hall: Hall, player: Player, words: str) -> None:
     challenge = hall.lobby.withdraw_challenge(player)
-    if challenge is None:
-        player.house("You have not challenged anybody.")
-    else:
+    asked = hall.rematches.pop(player, None)
+    if challenge is not None:
         challenge.challenged.house(f"{player.name} has taken the challenge back.")
         player.house(f"You have taken back your challenge to {challenge.challenged.name}.")
+    if asked is not None:
+        asked.house(f"{player.name} no longer asks for a rematch.")
+        player.house(f"You no longer ask {asked.name} for a rematch.")
+    if challenge is None and asked is None:
+        player.house("You have not challenged anybody.")
 
 
 async def rematch(hall: Hall, player: Player, words: str) -> None:
     table = player.last_table
     opponent = table.opponent_of(player) if table is not None else None
-    if table is None or table.is_practice or not isinstance(opponent, Player):
-        player.house("You have not played anybody yet; type play to look for an opponent.")
+    if table is None or not isinstance(opponent, Player):
+        player.house("You have not played with anybody yet. Type play to look for an opponent.")
     elif hall.find(opponent.name) is not opponent:
-        player.house(f"{opponent.name} has left; type play to look for somebody else.")
-    elif opponent.last_table is not table or not opponent.is_free:
-        player.house(f"{opponent.name} plays somebody else now.")
+        player.house(f"{opponent.name} has left. Type play to look for somebody else.")
+    elif not (opponent.is_free or opponent.is_practising):
+        player.house(f"{opponent.name} plays with somebody else now.")
+    elif opponent.last_table is not table:
+        player.house(f"{opponent.name} has played again since. Try: challenge {opponent.name}")
     elif hall.rematches.get(opponent) is player:
         hall.seat_again(player, opponent, table)
     elif hall.rematches.get(player) is opponent:
-        player.house(f"{opponent.name} has been asked; wait for the answer.")
+        player.house(f"You have asked {opponent.name}; wait for the answer.")
     else:
         hall.rematches[player] = opponent
         player.house(f"You ask {opponent.name} for a rematch.")
-        opponent.house(f"{player.name} asks for a rematch. Type rematch or decline.")
+        opponent.house(f"{player.name} asks for a rematch. Type accept or decline.")
 
 
 def _somebody(hall: Hall, player: Player, name: str) -> Player | None:
     """Somebody else who is here; if there is none of that name, the player reads so."""
     other = hall.find(name) if name else None
-    if other is None:
-        player.house(f"There is nobody called {name[:20]!r} here; type who." if name else "Who?")
+    if not name:
+        player.house("With whom? Type the name, too; who shows who is here.")
+    elif other is None:
+        player.house(f"There is nobody called {name[:SHOWN_CHARACTERS]} here; who shows who is.")
     elif other is player:
         player.house("That is you.")
         return None

@@ -1,7 +1,10 @@
 """What only a solved game can give: practice, hints, and the truth about every move."""
 
+import attrs
+
 from duel_daemon import sage, terms
 from duel_daemon.aside import consider
+from duel_daemon.events import Seat
 from duel_daemon.hall import Hall
 from duel_daemon.opponents import Strength
 from duel_daemon.player import Player
@@ -9,7 +12,6 @@ from duel_daemon.review import Review, lines
 from duel_daemon.review import review as review_of
 from duel_daemon.table import Finished
 from duel_daemon.terms import Terms, Unclear
-from duel_daemon.textwidth import wrapped
 
 _STRENGTHS = {strength.value: strength for strength in Strength}
 
@@ -22,7 +24,8 @@ async def practice(hall: Hall, player: Player, words: str) -> None:
             strength = _STRENGTHS[word]
         else:
             game_words.append(word)
-    wish = terms.parse(" ".join(game_words), hall.default_terms, hall.settings.max_number)
+    one_duel = attrs.evolve(hall.default_terms, best_of=1)
+    wish = terms.parse(" ".join(game_words), one_duel, hall.settings.max_number)
     if isinstance(wish, Unclear):
         player.house(wish.sentence)
         return
@@ -38,21 +41,24 @@ async def hint(hall: Hall, player: Player, words: str) -> None:
         player.house("Hints are for practice; here you are on your own.")
     elif table.at(duel.mover) is not player:
         player.house("Wait until it is your turn.")
-    elif player.hinted_at != duel.number:
-        player.hinted_at = duel.number
+    elif player.hinted_at != (turn := (table.ident, len(table.finished), len(duel.turns))):
+        player.hinted_at = turn
         why = await consider(duel.number, sage.why, duel.game, duel.number)
-        player.house(*wrapped(f"{why} Type hint again for a move."))
+        player.house(why, "Type hint again for a move.")
     else:
         move = await consider(duel.number, sage.winning_move, duel.game, duel.number)
         player.house(f"Try {move}." if move else "Every move loses here; choose any and hope.")
 
 
 async def review(hall: Hall, player: Player, words: str) -> None:
-    if player.last is None:
+    last = player.last_duel
+    if last is None:
         player.house("You have not finished a duel yet.")
         return
-    player.house(*lines(await _reviewed(player.last)))
-    if (await _reviewed(player.last)).first_mistake_of(player.last.seat_of(player)) is not None:
+    reviewed = await _reviewed(last)
+    player.house(f"Player 1 was {last.seats[Seat.ONE].name}, Player 2 {last.seats[Seat.TWO].name}.")
+    player.house(*lines(reviewed))
+    if player.is_free and reviewed.first_mistake_of(last.seat_of(player)) is not None:
         player.house("Type retry to play on from your first mistake, against the perfect house.")
 
 
@@ -61,7 +67,7 @@ async def _reviewed(duel: Finished) -> Review:
 
 
 async def retry(hall: Hall, player: Player, words: str) -> None:
-    last = player.last
+    last = player.last_duel
     if last is None:
         player.house("You have not finished a duel yet.")
         return

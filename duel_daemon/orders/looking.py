@@ -1,14 +1,13 @@
 """What a player can look at: help, rules, who is here, what is played; and watching."""
 
 from duel_daemon import commands
-from duel_daemon.aside import consider
-from duel_daemon.commands import Unknown
+from duel_daemon.commands import Place, Unknown
 from duel_daemon.hall import Hall
 from duel_daemon.player import Player
 from duel_daemon.rulebooks import SHELF, RuleBook
 from duel_daemon.table import Table
 from duel_daemon.terms import Unclear, find_book
-from duel_daemon.textwidth import aligned, wrapped
+from duel_daemon.textwidth import aligned
 
 LISTED = 40  # rows of `who` and `duels`; the rest is counted
 
@@ -23,7 +22,7 @@ def help_lines(words: str) -> list[str]:
     found = commands.find(words.split(maxsplit=1)[0])
     if isinstance(found, Unknown):
         return [found.sentence]
-    return [row for line in commands.details(found) for row in wrapped(line)]
+    return commands.details(found)
 
 
 async def rules(hall: Hall, player: Player, words: str) -> None:
@@ -39,7 +38,7 @@ def rules_lines(default: RuleBook, words: str) -> list[str]:
     return [
         f"{book.title}, from {book.start_text}.",
         *book.explanation.splitlines(),
-        *wrapped(f"Other games: {others}."),
+        f"Other games: {others}.",
     ]
 
 
@@ -57,14 +56,14 @@ def who_lines(hall: Hall) -> list[str]:
 
 def _doing(hall: Hall, person: Player) -> str:
     offer = hall.lobby.offer_of(person)
-    waits = f"waits for {offer.terms.words}" if offer is not None else ""
+    waits = f"waits for {offer.words}" if offer is not None else ""
     if person.table is not None:
         opponent = person.table.opponent_of(person).name
         plays = "practises with" if person.is_practising else "plays"
         return ", ".join(filter(None, (f"{plays} {opponent}", waits)))
     if waits:
         return waits
-    return "watches" if person.watching is not None else "is about"
+    return "watches" if person.watching is not None else "is in the lobby"
 
 
 async def duels(hall: Hall, player: Player, words: str) -> None:
@@ -89,7 +88,9 @@ def _row(table: Table) -> tuple[str, ...]:
 
 async def watch(hall: Hall, player: Player, words: str) -> None:
     table = _find_table(hall, words)
-    if table is None:
+    if not words:
+        player.house("Type watch and a name, or the number of a duel; duels shows what is on.")
+    elif table is None:
         player.house("There is no such duel. Type duels to see what is on.")
     elif player.watching is table:
         player.house("You are watching that one already.")
@@ -106,12 +107,14 @@ def _find_table(hall: Hall, words: str) -> Table | None:
 
 
 async def _sit_down(player: Player, table: Table) -> None:
+    text = await table.transcript()
+    if table.is_over:
+        player.house("That game is over now.")
+        return
     player.house(f"{table.names}: {table.terms.text}. Type unwatch to stop watching.")
-    text = await consider(table.duel.number, table.transcript)
-    if not table.is_over and player.is_free:
-        player.tell(text)
-        player.watching = table
-        table.watch(player)
+    player.tell(text)
+    player.watching = table
+    table.watch(player)
 
 
 async def unwatch(hall: Hall, player: Player, words: str) -> None:
@@ -125,10 +128,12 @@ async def unwatch(hall: Hall, player: Player, words: str) -> None:
 def remind(hall: Hall, player: Player) -> None:
     """Somebody just pressed Enter."""
     offer = hall.lobby.offer_of(player)
-    if player.table is not None:
+    if player.place is Place.BETWEEN:
+        player.house("The next duel begins in a moment.")
+    elif player.table is not None:
         if player.table.at(player.table.duel.mover) is not player:
             player.house("It is not your turn. Type help to see what you can do.")
     elif offer is not None:
-        player.house(f"You are waiting for an opponent: {offer.terms.text}. Type help for more.")
+        player.house(f"You are waiting for an opponent: {offer.text}. Type help for more.")
     else:
         player.house("Type play to look for an opponent, or help.")

@@ -21,27 +21,35 @@ async def name(hall: Hall, player: Player, words: str) -> None:
 
 
 async def bell(hall: Hall, player: Player, words: str) -> None:
-    player.bell = _switched(words, player.bell)
-    player.house(f"The bell is {_on(player.bell)}: it rings when it is your turn.")
+    is_on = _switched(words, player.bell)
+    if is_on is None:
+        player.house("Type bell on or bell off.")
+    else:
+        player.bell = is_on
+        player.house("A bell rings when it is your turn." if is_on else "The bell is off.")
 
 
 async def ascii_(hall: Hall, player: Player, words: str) -> None:
-    player.peer.ascii_only = _switched(words, player.peer.ascii_only)
-    player.house(f"Plain ASCII is {_on(player.peer.ascii_only)}.")
+    is_on = _switched(words, player.peer.ascii_only)
+    if is_on is None:
+        player.house("Type ascii on or ascii off.")
+    else:
+        player.peer.ascii_only = is_on
+        player.house("Plain letters only from now on." if is_on else "All signs are shown again.")
 
 
 async def mute(hall: Hall, player: Player, words: str) -> None:
-    player.muted = _switched(words, player.muted)
-    player.house("You read no talk now." if player.muted else "You read what others say.")
+    is_on = _switched(words, player.muted)
+    if is_on is None:
+        player.house("Type mute on or mute off.")
+    else:
+        player.muted = is_on
+        player.house("You read no talk now." if is_on else "You read what others say again.")
 
 
-def _switched(words: str, now: bool) -> bool:
-    """`on`, `off`, or the other way round than now."""
-    return {"on": True, "off": False}.get(words.casefold(), not now)
-
-
-def _on(is_on: bool) -> str:
-    return "on" if is_on else "off"
+def _switched(words: str, now: bool) -> bool | None:
+    """`on`, `off`, or without a word the other way round than now."""
+    return {"on": True, "off": False, "": not now}.get(words.casefold())
 
 
 async def quit_(hall: Hall, player: Player, words: str) -> None:
