@@ -235,6 +235,13 @@ class Table(Seating):
         if self.duel.mover is seat:
             contestant.ask(self.duel.game.book.prompt(seat))
 
+    @property
+    def unfinished(self) -> KeptDuel:
+        """The duel that is on, as the journal keeps it."""
+        turns = zip(self.duel.turns, self._turn_seconds, strict=True)
+        timed = [(turn.divisor, round(took, 3)) for turn, took in turns]
+        return KeptDuel(self.duel.game.number, self._started, timed)
+
     def stop(self) -> None:
         """The server closes, or something better came up. Whoever stops it tells the players."""
         self.duel.stop()

@@ -1,6 +1,5 @@
 """Text that fits a screen: lines wrapped and columns aligned by what a terminal shows."""
 
-import textwrap
 from collections.abc import Iterable, Sequence
 
 from duel_daemon.wire import columns
@@ -8,8 +7,22 @@ from duel_daemon.wire import columns
 SCREEN_COLUMNS = 77  # of 80: the house's "* " comes before, and the last column stays free
 
 
-def wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, SCREEN_COLUMNS, break_long_words=False, break_on_hyphens=False)
+def wrapped(text: str, indent: str = "") -> list[str]:
+    """Lines that fit, the later ones indented. A word that is longer than a line stays whole."""
+    if len(text) <= SCREEN_COLUMNS // 2:  # two columns a letter at most
+        return [text]
+    lines: list[str] = []
+    room = 0
+    for word in text.split(" "):
+        width = columns(word)
+        if lines and width < room:
+            lines[-1] += f" {word}"
+            room -= 1 + width
+        else:
+            start = indent if lines else ""
+            lines.append(start + word)
+            room = SCREEN_COLUMNS - len(start) - width
+    return lines
 
 
 def aligned(rows: Iterable[Sequence[str]]) -> list[str]:
@@ -22,3 +35,9 @@ def aligned(rows: Iterable[Sequence[str]]) -> list[str]:
         ).rstrip()
         for row in table
     ]
+
+
+def either(names: Iterable[str]) -> str:
+    """`a, b or c`."""
+    *most, last = names
+    return f"{', '.join(most)} or {last}" if most else last

@@ -20,7 +20,7 @@ async def play(hall: Hall, player: Player, words: str) -> None:
 
 
 async def stop(hall: Hall, player: Player, words: str) -> None:
-    if hall.lobby.withdraw_offer(player):
+    if hall.withdraw_offer(player):
         player.house("You no longer look for an opponent. Type play to look again.")
     else:
         player.house("You are not looking for an opponent.")
@@ -114,7 +114,7 @@ async def decline(hall: Hall, player: Player, words: str) -> None:
         asking.house(f"{player.name} does not want a rematch.")
         player.house(f"You decline the rematch with {asking.name}.")
     else:
-        hall.lobby.withdraw_offer(player)
+        hall.withdraw_offer(player)
         player.house("You go on practising, and no longer look for an opponent.")
 
 
@@ -137,7 +137,7 @@ def _who_asked(hall: Hall, player: Player, name: str) -> Player | None:
 
 
 def _asking(hall: Hall, player: Player) -> list[Player]:
-    """By a challenge, for a rematch, or by coming for the game for which a practising player waits."""
+    """By a challenge, for a rematch, or by coming for the game that a practising player awaits."""
     asking = [challenge.challenger for challenge in hall.lobby.challenges_to(player)]
     asking += [other for other, wanted in hall.rematches.items() if wanted is player]
     mine = hall.lobby.offer_of(player) if player.is_practising else None

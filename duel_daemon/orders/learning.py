@@ -5,12 +5,12 @@ import attrs
 from duel_daemon import sage, terms
 from duel_daemon.aside import consider
 from duel_daemon.events import Seat
+from duel_daemon.finished import Finished
 from duel_daemon.hall import Hall
 from duel_daemon.opponents import Strength
 from duel_daemon.player import Player
 from duel_daemon.review import Review, lines
 from duel_daemon.review import review as review_of
-from duel_daemon.table import Finished
 from duel_daemon.terms import Terms, Unclear
 
 _STRENGTHS = {strength.value: strength for strength in Strength}

@@ -1,0 +1,386 @@
+"""Results that last: finished duels in one SQLite file, and how that file is opened.
+
+No trio and no threads: the archivist calls this from a thread of its own, one call at a time.
+What is read here is what players saw, not what must be played on: that is the journal's.
+"""
+
+import contextlib
+import errno
+import fcntl
+import json
+import logging
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from duel_daemon import names
+from duel_daemon.records import DuelRecord, Standing
+
+log = logging.getLogger("duel_daemon")
+
+FILE = "duels.sqlite3"
+LOCK = "duels.lock"
+BUSY_SECONDS = 1.0  # for an operator's sqlite3 that has the file locked; then it counts as trouble
+LARGEST_NUMBER = 2**63 - 1  # of a duel; whoever asks for a later one gets none
+
+# The layout of the file, as steps: each leads from one version (PRAGMA user_version) to the next.
+# A step that was released is never changed; a new layout is a new step at the end. The comments
+# inside the statements are kept in the file: `sqlite3 duels.sqlite3 .schema` shows them.
+MIGRATIONS = (
+    """
+    CREATE TABLE duels (
+        -- A finished duel. Practice against the house is never here.
+        number INTEGER PRIMARY KEY AUTOINCREMENT,  -- what `review` asks for; never used again
+        uid TEXT NOT NULL UNIQUE,      -- given by the daemon, so that nothing is stored twice
+        started REAL NOT NULL,         -- Unix seconds
+        ended REAL NOT NULL,           -- Unix seconds; order duels by number, clocks jump
+        rulebook TEXT NOT NULL,        -- the slug of the book
+        start INTEGER NOT NULL,        -- the number the duel began at
+        restriction TEXT NOT NULL,     -- any, even, odd, prime
+        violations INTEGER NOT NULL,   -- invalid moves in a row that forfeit
+        turns TEXT NOT NULL,           -- JSON: [[divisor, seconds], ...], Player 1 first; a
+                                       -- divisor that cost the turn may have 512 digits
+        winner INTEGER CHECK (winner IN (1, 2)),  -- the seat; NULL: nobody won
+        reason TEXT NOT NULL,          -- why it ended: no-move-left, resigned, time, ...
+        match TEXT,                    -- the same in all duels of a match; NULL: a single duel
+        match_terms TEXT NOT NULL      -- what was agreed on, in the words one would type
+    );
+    CREATE TABLE seats (
+        -- Who sat where: two rows for each duel.
+        duel INTEGER NOT NULL REFERENCES duels (number) ON DELETE CASCADE,
+        seat INTEGER NOT NULL CHECK (seat IN (1, 2)),  -- Player 1 or Player 2
+        name TEXT NOT NULL,            -- as it was shown then
+        key TEXT NOT NULL,             -- what names are compared by: case and look-alikes folded
+        PRIMARY KEY (duel, seat)
+    ) WITHOUT ROWID;
+    CREATE INDEX seats_by_key ON seats (key, duel);
+    """,
+)
+
+_AS_THEY_ARE = (  # the fields of a record that are columns by the same name
+    "uid", "started", "ended", "rulebook", "start", "restriction", "violations",
+    "winner", "reason", "match", "match_terms",
+)  # fmt: skip
+_COLUMNS = ", ".join(_AS_THEY_ARE)
+_INSERT_DUEL = f"INSERT INTO duels ({_COLUMNS}, turns) VALUES ({'?, ' * len(_AS_THEY_ARE)}?)"
+_INSERT_SEAT = "INSERT INTO seats (duel, seat, name, key) VALUES (?, ?, ?, ?)"
+_NUMBER_OF = "SELECT number FROM duels WHERE uid = ?"
+
+_DUELS = f"""
+    SELECT number, one.name, two.name, turns, {_COLUMNS} FROM duels
+    JOIN seats AS one ON one.duel = number AND one.seat = 1
+    JOIN seats AS two ON two.duel = number AND two.seat = 2
+"""
+_DUEL = f"{_DUELS} WHERE number = ?"
+_ALL_HISTORY = f"{_DUELS} ORDER BY number DESC LIMIT ?"
+_HISTORY = f"""
+    {_DUELS}
+    WHERE number IN (SELECT duel FROM seats WHERE key = ? ORDER BY duel DESC LIMIT ?)
+    ORDER BY number DESC
+"""
+
+# With equal wins the better rate is the one of fewer duels. A streak is as long as the duels since
+# the last that went the other way; it is counted for those alone who are shown.
+_STANDINGS = """
+    WITH played AS (
+        SELECT key, duel, winner = seat AS won FROM seats JOIN duels ON number = duel
+        WHERE winner IS NOT NULL
+    ), best AS (
+        SELECT key, sum(won) AS wins, count(*) AS duels, max(duel) AS last,
+               max(won * duel) AS last_won, max((1 - won) * duel) AS last_lost
+        FROM played GROUP BY key ORDER BY wins DESC, duels, key LIMIT ?
+    )
+    SELECT (SELECT name FROM seats WHERE seats.key = best.key AND duel = last), wins, duels,
+           (SELECT count(*) FROM played WHERE played.key = best.key
+            AND duel > min(last_won, last_lost)) * (CASE WHEN last = last_won THEN 1 ELSE -1 END)
+    FROM best ORDER BY wins DESC, duels, key
+"""
+
+
+class StoreError(Exception):
+    """Why results cannot be kept, in one sentence for the operator (never for a player)."""
+
+
+class StoreTrouble(StoreError):  # noqa: N818 - not an error of ours, nor for good
+    """The same, where it may pass: the disk is full, or fails. What was asked has not happened."""
+
+
+class _Unsound(StoreError):  # noqa: N818
+    """What is wrong with a file that has to be moved aside."""
+
+
+@attrs.define(eq=False)
+class Store:
+    """The file, open and ours alone. Whoever opens it closes it."""
+
+    file: Path
+    _db: sqlite3.Connection
+    _lock: "_Lock"
+
+    @classmethod
+    def open(cls, directory: Path, *, now: Callable[[], float]) -> "Store":
+        """Open the file in this directory, or begin one; `now` is the wall clock.
+
+        StoreTrouble means that it may work later. A corrupt file is moved aside, with a warning.
+        """
+        lock = _Lock.take(directory)
+        try:
+            return cls(directory / FILE, _open_or_begin(directory / FILE, now), lock)
+        except BaseException:
+            lock.release()
+            raise
+
+    def close(self) -> None:
+        self._db.close()
+        self._lock.release()
+
+    def add(self, records: Sequence[DuelRecord]) -> list[int]:
+        """Store them all or, with StoreTrouble, none; their numbers. On disk when this returns."""
+        with self._translating(), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            return [self._number_of(record) or self._insert(record) for record in records]
+
+    def _number_of(self, record: DuelRecord) -> int | None:
+        row = self._db.execute(_NUMBER_OF, (record.uid,)).fetchone()
+        return row and int(row[0])
+
+    def _insert(self, record: DuelRecord) -> int:
+        number = self._db.execute(_INSERT_DUEL, _values(record)).lastrowid
+        assert number is not None
+        seats = [(number, 1 + i, name, names.key(name)) for i, name in enumerate(record.players)]
+        self._db.executemany(_INSERT_SEAT, seats)
+        return number
+
+    def duel(self, number: int) -> DuelRecord | None:
+        if not 0 < number <= LARGEST_NUMBER:
+            return None
+        found = self._records(_DUEL, number)
+        return found[0][1] if found else None
+
+    def history(self, name: str | None, limit: int) -> list[tuple[int, DuelRecord]]:
+        """The last duels, or somebody's last, with their numbers; the newest first."""
+        if name is None:
+            return self._records(_ALL_HISTORY, limit)
+        return self._records(_HISTORY, names.key(name), limit)
+
+    def standings(self, limit: int) -> list[Standing]:
+        """Those with the most wins; among equals, those with the best rate."""
+        with self._translating():
+            return [Standing(*row) for row in self._db.execute(_STANDINGS, (limit,))]
+
+    def _records(self, query: str, *values: int | str) -> list[tuple[int, DuelRecord]]:
+        with self._translating():
+            rows = self._db.execute(query, values).fetchall()
+        found = [(row[0], _record(*row)) for row in rows]
+        return [(number, record) for number, record in found if record is not None]
+
+    @contextlib.contextmanager
+    def _translating(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as exc:
+            raise StoreTrouble(_sentence(self.file, exc)) from exc
+
+
+# A record in a row.
+
+
+def _values(record: DuelRecord) -> tuple[object, ...]:
+    turns = json.dumps(record.turns, separators=(",", ":"))
+    return (*(getattr(record, field) for field in _AS_THEY_ARE), turns)
+
+
+def _record(number: int, one: str, two: str, turns: str, *values: Any) -> DuelRecord | None:
+    """None for a row that was damaged in a way the check at the start does not see."""
+    fields = dict(zip(_AS_THEY_ARE, values, strict=True))
+    try:
+        pairs = tuple((int(divisor), float(took)) for divisor, took in json.loads(turns))
+        return DuelRecord(players=(one, two), turns=pairs, **fields)
+    except (ValueError, TypeError):
+        log.warning("Duel %d cannot be read from the results any more; it is left out.", number)
+        return None
+
+
+# Opening the file: sound, of a version we know, ours alone.
+
+
+def _open_or_begin(file: Path, now: Callable[[], float]) -> sqlite3.Connection:
+    db = _connect(file)
+    try:
+        return _prepared(db, file)
+    except _Unsound as unsound:
+        # Moved before it is closed: closing would fold the -wal into it and delete that.
+        aside = _move_aside(file, now())
+        log.warning("%s It is kept as %s, and new results are begun.", unsound, aside)
+        db.close()
+    except BaseException:
+        db.close()
+        raise
+    return _prepared(_connect(file), file)
+
+
+def _connect(file: Path) -> sqlite3.Connection:
+    try:
+        db = sqlite3.connect(
+            file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+    except sqlite3.Error as exc:
+        raise _translated(file, exc) from exc
+    db.text_factory = lambda text: text.decode(errors="replace")  # a flipped bit is no crash
+    return db
+
+
+def _prepared(db: sqlite3.Connection, file: Path) -> sqlite3.Connection:
+    try:
+        _check(db, file)
+        migrate(db, file, MIGRATIONS)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = FULL")  # with less, a power cut takes what was shown
+        db.execute("PRAGMA foreign_keys = ON")
+        db.execute("BEGIN IMMEDIATE")  # a read-only file is opened without a word until here
+        db.execute("ROLLBACK")
+    except sqlite3.Error as exc:
+        raise _translated(file, exc) from exc
+    _check_layout(db, file)
+    return db
+
+
+def _check(db: sqlite3.Connection, file: Path) -> None:
+    wal = file.with_name(f"{file.name}-wal")
+    if not file.stat().st_size and wal.exists() and wal.stat().st_size:
+        # SQLite would take it for a new file, and delete what the -wal holds.
+        raise _Unsound(f"{file} is empty, but was not.")
+    problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if problem != "ok":
+        raise _Unsound(f"{file} is damaged ({problem.splitlines()[-1]}).")
+    tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if tables and not _version(db):
+        raise _Unsound(f"{file} is not a file of duel results.")
+
+
+def _check_layout(db: sqlite3.Connection, file: Path) -> None:
+    try:
+        for query, values in ((_DUEL, (0,)), (_NUMBER_OF, ("",)), (_STANDINGS, (0,))):
+            db.execute(query, values)
+    except sqlite3.Error as exc:
+        raise _Unsound(f"{file} lacks a part ({exc}).") from exc
+
+
+def migrate(db: sqlite3.Connection, file: Path, migrations: Sequence[str]) -> None:
+    """Bring the file to the newest version, each step whole or not at all."""
+    version = _version(db)
+    if not 0 <= version <= len(migrations):
+        raise StoreError(
+            f"{file} was written by a newer duel-daemon (its layout is version {version}, "
+            f"this one knows {len(migrations)}); install that one again, or name another "
+            "directory with --state."
+        )
+    for done, step in enumerate(migrations[version:], start=version + 1):
+        with db:  # rolls back if the script breaks off
+            db.executescript(f"BEGIN IMMEDIATE; {step}; PRAGMA user_version = {done}; COMMIT;")
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _move_aside(file: Path, now: float) -> Path:
+    """Rename the file, and what SQLite keeps beside it; nothing is ever overwritten."""
+    stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%SZ")
+    aside = file.with_name(f"{file.name}.bad-{stamp}")
+    while aside.exists():
+        aside = aside.with_name(f"{aside.name}+")
+    try:
+        for suffix in ("-wal", "-shm", ""):
+            with contextlib.suppress(FileNotFoundError):
+                file.with_name(file.name + suffix).rename(aside.with_name(aside.name + suffix))
+    except OSError as exc:
+        raise _directory_error(file.parent, exc) from exc
+    return aside
+
+
+@attrs.define(eq=False)
+class _Lock:
+    """A file beside the results, locked for as long as we live, however we die."""
+
+    descriptor: int | None
+
+    @classmethod
+    def take(cls, directory: Path) -> "_Lock":
+        try:
+            descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as exc:
+            raise _directory_error(directory, exc) from exc
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as exc:
+            other = os.read(descriptor, 32).decode("ascii", "replace").strip()
+            os.close(descriptor)
+            if not isinstance(exc, BlockingIOError):
+                raise _directory_error(directory, exc) from exc
+            who = f"process {other}" if other.isdigit() else "another process"
+            raise StoreError(
+                f"A duel-daemon that is running already ({who}) keeps its results in {directory}; "
+                "stop it, or name another directory with --state."
+            ) from None
+        with contextlib.suppress(OSError):  # the number only helps to find it; the disk may be full
+            os.truncate(descriptor, 0)
+            os.write(descriptor, b"%d\n" % os.getpid())
+        return cls(descriptor)
+
+    def release(self) -> None:
+        descriptor, self.descriptor = self.descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+# Errors, translated once.
+
+_MAY_PASS = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE}
+_SQLITE_MAY_PASS = {
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_IOERR: "the disk does not work",
+    sqlite3.SQLITE_BUSY: "another program has it locked",
+    sqlite3.SQLITE_LOCKED: "another program has it locked",
+    sqlite3.SQLITE_NOMEM: "there is no memory left",
+}
+_SQLITE_STAYS = {
+    sqlite3.SQLITE_READONLY: "it is read-only",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
+    sqlite3.SQLITE_PERM: "it may not be opened",
+}
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+
+
+def _directory_error(directory: Path, exc: OSError) -> StoreError:
+    if exc.errno == errno.ENOENT:
+        return StoreError(
+            f"There is no directory {directory} to keep results in; make it, or name another one "
+            "with --state."
+        )
+    kind = StoreTrouble if exc.errno in _MAY_PASS else StoreError
+    return kind(
+        f"Results cannot be kept in {directory} ({exc.strerror}); name another directory with "
+        "--state, or none."
+    )
+
+
+def _code(exc: sqlite3.Error) -> int:
+    return getattr(exc, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF  # the rest is detail
+
+
+def _sentence(file: Path, exc: sqlite3.Error) -> str:
+    cause = (_SQLITE_MAY_PASS | _SQLITE_STAYS).get(_code(exc))
+    return f"{file} cannot be used: {cause} ({exc})." if cause else f"{file}: {exc}."
+
+
+def _translated(file: Path, exc: sqlite3.Error) -> StoreError:
+    if _code(exc) in _DAMAGED:
+        return _Unsound(f"{file} is damaged ({exc}).")
+    kind = StoreTrouble if _code(exc) in _SQLITE_MAY_PASS else StoreError
+    return kind(_sentence(file, exc))
