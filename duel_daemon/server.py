@@ -44,7 +44,7 @@ def listen(hosts: Sequence[str], port: int) -> list[socket.socket]:
         try:
             listeners += _listen_on(host, port)
         except OSError as exc:
-            if not hosts and host == "::" and listeners:
+            if not hosts and host == "::" and exc.errno != errno.EADDRINUSE:
                 continue  # a machine without IPv6
             for listener in listeners:
                 listener.close()
@@ -66,7 +66,8 @@ def _listen_on(host: str, port: int) -> list[socket.socket]:
             listener.bind(address)
             listener.listen(BACKLOG)
         except OSError:
-            listener.close()
+            for opened in (*listeners, listener):
+                opened.close()
             raise
         listener.setblocking(False)
         listeners.append(listener)

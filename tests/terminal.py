@@ -139,6 +139,39 @@ class Terminal(Output):
             os.close(self.fd)
 
 
+class Guest(Output):
+    """Somebody with a connection and no program between; what they type is shown as by an echo."""
+
+    def __init__(self, port: int, host: str = "127.0.0.1") -> None:
+        self.sock = socket.create_connection((host, port), DEADLINE_SECONDS)
+        self.sock.settimeout(None)
+        super().__init__(self.sock.fileno())
+
+    def types(self, line: str) -> None:
+        self.text += f"{line}\r\n"
+        self.sock.sendall(f"{line}\n".encode())
+
+    def is_named(self, name: str) -> "Guest":
+        self.waits_for(NAME_PROMPT)
+        self.types(name)
+        self.waits_for(f"* Welcome, {name}.")
+        return self
+
+    def shown(self) -> str:
+        return screen(self.text)
+
+    def __enter__(self) -> "Guest":
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.sock.close()
+
+
 def _be_a_usual_terminal(slave: int) -> None:
     modes = termios.tcgetattr(slave)
     modes[0] |= 0o40000  # IUTF8, which termios has no name for
@@ -253,7 +286,8 @@ def free_port(host: str = "127.0.0.1") -> int:
         return port
 
 
-def needs(program: str) -> None:
-    """Skip the test where this program is not installed."""
+def needs(command: str) -> None:
+    """Skip the test where the program of a command is not installed."""
+    program = command.split(maxsplit=1)[0]
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not installed")

@@ -76,7 +76,7 @@ PIPED = (
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.command)
 def test_a_whole_duel_reads_like_the_rule_book_with(client: Client) -> None:
-    needs(client.command.split()[0])
+    needs(client.command)
     with daemon("--rulebook", "number-factor", "--number", "30") as running:
         command = client.at(running.port)
         with (
@@ -131,7 +131,7 @@ def without(beginnings: tuple[str, ...], shown: str) -> str:
 
 @pytest.mark.parametrize("command", PIPED)
 def test_everything_that_was_piped_in_is_answered_through(command: str) -> None:
-    needs(command.split()[0])
+    needs(command)
     with daemon() as running:
         answer = piped(command, running.port, "Ann\nhelp\nquit\n")
     assert "* Welcome, Ann." in answer
@@ -141,7 +141,7 @@ def test_everything_that_was_piped_in_is_answered_through(command: str) -> None:
 
 @pytest.mark.parametrize("command", PIPED)
 def test_everything_is_answered_when_the_input_just_ends_in(command: str) -> None:
-    needs(command.split()[0])
+    needs(command)
     with daemon() as running:
         answer = piped(command, running.port, "Ann\nhelp\nquit")
     assert answer.endswith(house(*overview())), "the unfinished last line counts for nothing"
