@@ -43,7 +43,7 @@ class Hall:
     nursery: trio.Nursery
     rng: random.Random
     memory: Memory
-    post: Post = attrs.field(factory=Post, init=False)
+    post: Post = attrs.field(init=False)
     is_stopping: bool = attrs.field(default=False, init=False)
     lobby: Lobby[Player] = attrs.field(factory=Lobby, init=False)
     tables: dict[int, Table] = attrs.field(factory=dict, init=False)
@@ -56,6 +56,7 @@ class Hall:
 
     def __attrs_post_init__(self) -> None:
         memory = self.memory
+        self.post = memory.post
         self.venue = Venue(
             self.rng, self.post, memory.journal, time.time, memory.duel_over, self._release
         )

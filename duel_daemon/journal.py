@@ -31,6 +31,10 @@ class Journal:
         self._unwritten = 0
         self._snapshot: Callable[[], Running] = Running
 
+    @property
+    def keeps(self) -> bool:
+        return self._path is not None
+
     def load(self) -> Running:
         """What was going on when the last process ended."""
         if self._path is None:

@@ -17,6 +17,7 @@ from duel_daemon.events import Seat
 from duel_daemon.finished import Finished
 from duel_daemon.journal import Journal
 from duel_daemon.ledger import HOUSE_MARK, KeptDuel, KeptPlayer, KeptTable, Running
+from duel_daemon.peer import Post
 from duel_daemon.player import Player
 from duel_daemon.records import DuelRecord
 from duel_daemon.table import Table
@@ -39,6 +40,9 @@ class Memory:
 
     journal: Journal
     archivist: Archivist
+    post: Post = attrs.field(factory=Post, init=False)
+    is_restoring: bool = attrs.field(default=False, init=False)
+    """What is stored again then (once, by its uid) need not be told again."""
     _unkept: dict[int, int] = attrs.field(factory=dict, init=False)
     """How many results of a table are not stored yet."""
     _over: dict[int, Table] = attrs.field(factory=dict, init=False)
@@ -80,17 +84,18 @@ class Memory:
 
     def duel_over(self, table: Table, finished: Finished) -> None:
         """Hand the result to the store, and tell the players when it is there."""
-        if finished.is_practice or not self.archivist.keeps:
+        if finished.is_practice or not self.archivist.is_keeping:
             return
         self._unkept[table.ident] = self._unkept.get(table.ident, 0) + 1
+        readers = [] if self.is_restoring else people(finished.seats.values())
         self.archivist.keep(
-            record_of(table, finished), lambda number: self._stored(table, finished, number)
+            record_of(table, finished), lambda number: self._stored(table, number, readers)
         )
 
-    def _stored(self, table: Table, finished: Finished, number: int) -> None:
-        for player in people(finished.seats.values()):
-            if player.last_duel is finished:
-                player.house(f"Recorded as duel {number}.")
+    def _stored(self, table: Table, number: int, readers: Iterable[Player]) -> None:
+        for player in readers:
+            player.house(f"Recorded as duel {number}.")
+        self.post.deliver()
         self._unkept[table.ident] -= 1
         self._close_if_done(table)
 

@@ -293,6 +293,11 @@ class Peer:
         except OSError:
             pass  # the other side has closed already
 
+    def let_go(self) -> None:
+        """Close our end of it only: the connection is to outlive this process."""
+        self.lost = self.lost or "let go"
+        self._sock.close()
+
     def close(self) -> None:
         self.lost = self.lost or "closed"
         with contextlib.suppress(OSError):

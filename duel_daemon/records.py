@@ -5,6 +5,7 @@ made and never in the store's own task.
 """
 
 import math
+from typing import Any
 
 import attrs
 
@@ -15,21 +16,23 @@ Names = tuple[str, str]
 Turns = tuple[tuple[int, float], ...]
 
 
-def _is_text(record: object, field: "attrs.Attribute[str]", value: str) -> None:
+def _is_text(record: object, field: "attrs.Attribute[Any]", value: object) -> None:
+    if not isinstance(value, str):
+        raise TypeError(f"{field.name} is {value!r}")
     value.encode()  # half a surrogate pair is no text
 
 
-def _is_time(record: object, field: "attrs.Attribute[float]", value: float) -> None:
+def _is_time(record: object, field: "attrs.Attribute[Any]", value: float) -> None:
     if not math.isfinite(value):
         raise ValueError(f"{field.name} is {value}")
 
 
-def _are_names(record: object, field: "attrs.Attribute[Names]", value: Names) -> None:
+def _are_names(record: object, field: "attrs.Attribute[Any]", value: Names) -> None:
     for name in value:
-        name.encode()
+        _is_text(record, field, name)
 
 
-def _are_turns(record: object, field: "attrs.Attribute[Turns]", value: Turns) -> None:
+def _are_turns(record: object, field: "attrs.Attribute[Any]", value: Turns) -> None:
     for divisor, seconds in value:
         if divisor.bit_length() > LONGEST_DIVISOR_BITS or not math.isfinite(seconds):
             raise ValueError("a turn has a number that nobody can have typed, or no length")

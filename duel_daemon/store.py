@@ -45,36 +45,39 @@ MIGRATIONS = (
         violations INTEGER NOT NULL,   -- invalid moves in a row that forfeit
         turns TEXT NOT NULL,           -- JSON: [[divisor, seconds], ...], Player 1 first; a
                                        -- divisor that cost the turn may have 512 digits
-        winner INTEGER CHECK (winner IN (1, 2)),  -- the seat; NULL: nobody won
         reason TEXT NOT NULL,          -- why it ended: no-move-left, resigned, time, ...
         match TEXT,                    -- the same in all duels of a match; NULL: a single duel
         match_terms TEXT NOT NULL      -- what was agreed on, in the words one would type
     );
     CREATE TABLE seats (
-        -- Who sat where: two rows for each duel.
+        -- Who sat where and who won: two rows for each duel.
         duel INTEGER NOT NULL REFERENCES duels (number) ON DELETE CASCADE,
         seat INTEGER NOT NULL CHECK (seat IN (1, 2)),  -- Player 1 or Player 2
         name TEXT NOT NULL,            -- as it was shown then
         key TEXT NOT NULL,             -- what names are compared by: case and look-alikes folded
+        won INTEGER CHECK (won IN (0, 1)),             -- NULL: nobody won this duel
         PRIMARY KEY (duel, seat)
     ) WITHOUT ROWID;
-    CREATE INDEX seats_by_key ON seats (key, duel);
+    CREATE INDEX seats_by_key ON seats (key, duel, won);  -- all that standings need
     """,
 )
 
 _AS_THEY_ARE = (  # the fields of a record that are columns by the same name
     "uid", "started", "ended", "rulebook", "start", "restriction", "violations",
-    "winner", "reason", "match", "match_terms",
+    "reason", "match", "match_terms",
 )  # fmt: skip
 _COLUMNS = ", ".join(_AS_THEY_ARE)
 _INSERT_DUEL = f"INSERT INTO duels ({_COLUMNS}, turns) VALUES ({'?, ' * len(_AS_THEY_ARE)}?)"
-_INSERT_SEAT = "INSERT INTO seats (duel, seat, name, key) VALUES (?, ?, ?, ?)"
+_INSERT_SEAT = "INSERT INTO seats (duel, seat, name, key, won) VALUES (?, ?, ?, ?, ?)"
 _NUMBER_OF = "SELECT number FROM duels WHERE uid = ?"
 
+# CROSS JOIN is SQLite's way to say which table comes first; its own choice sorts all duels.
 _DUELS = f"""
-    SELECT number, one.name, two.name, turns, {_COLUMNS} FROM duels
-    JOIN seats AS one ON one.duel = number AND one.seat = 1
-    JOIN seats AS two ON two.duel = number AND two.seat = 2
+    SELECT number, one.name, two.name, CASE WHEN one.won THEN 1 WHEN two.won THEN 2 END,
+           turns, {_COLUMNS}
+    FROM duels
+    CROSS JOIN seats AS one ON one.duel = number AND one.seat = 1
+    CROSS JOIN seats AS two ON two.duel = number AND two.seat = 2
 """
 _DUEL = f"{_DUELS} WHERE number = ?"
 _ALL_HISTORY = f"{_DUELS} ORDER BY number DESC LIMIT ?"
@@ -87,17 +90,14 @@ _HISTORY = f"""
 # With equal wins the better rate is the one of fewer duels. A streak is as long as the duels since
 # the last that went the other way; it is counted for those alone who are shown.
 _STANDINGS = """
-    WITH played AS (
-        SELECT key, duel, winner = seat AS won FROM seats JOIN duels ON number = duel
-        WHERE winner IS NOT NULL
-    ), best AS (
+    WITH best AS (
         SELECT key, sum(won) AS wins, count(*) AS duels, max(duel) AS last,
                max(won * duel) AS last_won, max((1 - won) * duel) AS last_lost
-        FROM played GROUP BY key ORDER BY wins DESC, duels, key LIMIT ?
+        FROM seats WHERE won IS NOT NULL GROUP BY key ORDER BY wins DESC, duels, key LIMIT ?
     )
     SELECT (SELECT name FROM seats WHERE seats.key = best.key AND duel = last), wins, duels,
-           (SELECT count(*) FROM played WHERE played.key = best.key
-            AND duel > min(last_won, last_lost)) * (CASE WHEN last = last_won THEN 1 ELSE -1 END)
+           (SELECT count(*) FROM seats WHERE won IS NOT NULL AND seats.key = best.key
+            AND duel > min(last_won, last_lost)) * (CASE last WHEN last_won THEN 1 ELSE -1 END)
     FROM best ORDER BY wins DESC, duels, key
 """
 
@@ -143,18 +143,11 @@ class Store:
         """Store them all or, with StoreTrouble, none; their numbers. On disk when this returns."""
         with self._translating(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
-            return [self._number_of(record) or self._insert(record) for record in records]
+            return [self._number_of(record) or _insert(self._db, record) for record in records]
 
     def _number_of(self, record: DuelRecord) -> int | None:
         row = self._db.execute(_NUMBER_OF, (record.uid,)).fetchone()
         return row and int(row[0])
-
-    def _insert(self, record: DuelRecord) -> int:
-        number = self._db.execute(_INSERT_DUEL, _values(record)).lastrowid
-        assert number is not None
-        seats = [(number, 1 + i, name, names.key(name)) for i, name in enumerate(record.players)]
-        self._db.executemany(_INSERT_SEAT, seats)
-        return number
 
     def duel(self, number: int) -> DuelRecord | None:
         if not 0 < number <= LARGEST_NUMBER:
@@ -195,15 +188,29 @@ def _values(record: DuelRecord) -> tuple[object, ...]:
     return (*(getattr(record, field) for field in _AS_THEY_ARE), turns)
 
 
-def _record(number: int, one: str, two: str, turns: str, *values: Any) -> DuelRecord | None:
+def _insert(db: sqlite3.Connection, record: DuelRecord) -> int:
+    number = db.execute(_INSERT_DUEL, _values(record)).lastrowid
+    assert number is not None
+    for seat, name in enumerate(record.players, start=1):
+        won = None if record.winner is None else record.winner == seat
+        db.execute(_INSERT_SEAT, (number, seat, name, names.key(name), won))
+    return number
+
+
+def _record(
+    number: int, one: str, two: str, winner: int | None, turns: str, *values: Any
+) -> DuelRecord | None:
     """None for a row that was damaged in a way the check at the start does not see."""
     fields = dict(zip(_AS_THEY_ARE, values, strict=True))
     try:
         pairs = tuple((int(divisor), float(took)) for divisor, took in json.loads(turns))
-        return DuelRecord(players=(one, two), turns=pairs, **fields)
+        return DuelRecord(players=(one, two), winner=winner, turns=pairs, **fields)
     except (ValueError, TypeError):
         log.warning("Duel %d cannot be read from the results any more; it is left out.", number)
         return None
+
+
+_REHEARSAL = DuelRecord("", 0.0, 0.0, ("Anna", "Ben"), "", 0, "", 0, (), 1, "")
 
 
 # Opening the file: sound, of a version we know, ours alone.
@@ -242,11 +249,11 @@ def _prepared(db: sqlite3.Connection, file: Path) -> sqlite3.Connection:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = FULL")  # with less, a power cut takes what was shown
         db.execute("PRAGMA foreign_keys = ON")
-        db.execute("BEGIN IMMEDIATE")  # a read-only file is opened without a word until here
-        db.execute("ROLLBACK")
+        _rehearse(db)
     except sqlite3.Error as exc:
         raise _translated(file, exc) from exc
-    _check_layout(db, file)
+    except UnicodeDecodeError as exc:  # sqlite3 could not even say what is wrong
+        raise _Unsound(f"{file} is damaged.") from exc
     return db
 
 
@@ -263,12 +270,20 @@ def _check(db: sqlite3.Connection, file: Path) -> None:
         raise _Unsound(f"{file} is not a file of duel results.")
 
 
-def _check_layout(db: sqlite3.Connection, file: Path) -> None:
+def _rehearse(db: sqlite3.Connection) -> None:
+    """Store a duel, read it, and take it back: nothing is written, but everything is tried.
+
+    A read-only file is opened without a word otherwise, and quick_check does not look at what the
+    tables are called.
+    """
     try:
-        for query, values in ((_DUEL, (0,)), (_NUMBER_OF, ("",)), (_STANDINGS, (0,))):
-            db.execute(query, values)
-    except sqlite3.Error as exc:
-        raise _Unsound(f"{file} lacks a part ({exc}).") from exc
+        db.execute("BEGIN IMMEDIATE")
+        number = _insert(db, _REHEARSAL)
+        for query, values in ((_DUEL, (number,)), (_NUMBER_OF, ("",)), (_STANDINGS, (1,))):
+            db.execute(query, values).fetchall()
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
 
 
 def migrate(db: sqlite3.Connection, file: Path, migrations: Sequence[str]) -> None:
@@ -281,8 +296,14 @@ def migrate(db: sqlite3.Connection, file: Path, migrations: Sequence[str]) -> No
             "directory with --state."
         )
     for done, step in enumerate(migrations[version:], start=version + 1):
-        with db:  # rolls back if the script breaks off
-            db.executescript(f"BEGIN IMMEDIATE; {step}; PRAGMA user_version = {done}; COMMIT;")
+        script = f"BEGIN IMMEDIATE; {step}; PRAGMA user_version = {done}; COMMIT;"
+        try:
+            with db:  # rolls back if the script breaks off
+                db.executescript(script)
+        except sqlite3.Error as exc:
+            if _code(exc) in _NOT_ITS_LAYOUT:  # our mistake: no reason to move the file aside
+                raise StoreError(f"{file} cannot be brought to version {done} ({exc}).") from exc
+            raise
 
 
 def _version(db: sqlite3.Connection) -> int:
@@ -343,18 +364,14 @@ class _Lock:
 
 _MAY_PASS = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE}
 _SQLITE_MAY_PASS = {
-    sqlite3.SQLITE_FULL: "the disk is full",
-    sqlite3.SQLITE_IOERR: "the disk does not work",
-    sqlite3.SQLITE_BUSY: "another program has it locked",
-    sqlite3.SQLITE_LOCKED: "another program has it locked",
-    sqlite3.SQLITE_NOMEM: "there is no memory left",
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
 }
-_SQLITE_STAYS = {
-    sqlite3.SQLITE_READONLY: "it is read-only",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
-    sqlite3.SQLITE_PERM: "it may not be opened",
-}
-_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_NOT_ITS_LAYOUT = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT}
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB} | _NOT_ITS_LAYOUT
 
 
 def _directory_error(directory: Path, exc: OSError) -> StoreError:
@@ -375,8 +392,7 @@ def _code(exc: sqlite3.Error) -> int:
 
 
 def _sentence(file: Path, exc: sqlite3.Error) -> str:
-    cause = (_SQLITE_MAY_PASS | _SQLITE_STAYS).get(_code(exc))
-    return f"{file} cannot be used: {cause} ({exc})." if cause else f"{file}: {exc}."
+    return f"Results cannot be kept in {file} ({exc})."
 
 
 def _translated(file: Path, exc: sqlite3.Error) -> StoreError:

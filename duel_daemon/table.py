@@ -7,7 +7,7 @@ those who do not come back, moves for the house and makes the pauses between the
 import itertools
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import attrs
 import trio
@@ -21,7 +21,7 @@ from duel_daemon.finished import Finished
 from duel_daemon.journal import Journal
 from duel_daemon.ledger import KeptDuel, KeptTable
 from duel_daemon.match import Mirror, Side
-from duel_daemon.narrator import house, seconds, tell
+from duel_daemon.narrator import HOUSE, house, seconds, tell
 from duel_daemon.peer import Post
 from duel_daemon.presence import Presence
 from duel_daemon.retelling import last_turn, transcript
@@ -132,8 +132,8 @@ class Table(Seating):
                 f"Your opponent is {opponent.name}. You are {seat.label}; {order} "
                 f"({self.why_first}).",
                 f"{self._game_text()}; {self._pace_text()}.",
-                *self._if_lost(side),
             )
+            contestant.tell(self._if_lost(side))
         for watcher in self.watchers:  # whoever watched the last game of these two
             watcher.house(f"They play again: {self.names}, {self._game_text()}.")
         if self.watchers:
@@ -149,16 +149,16 @@ class Table(Seating):
             return "take all the time you like"
         return f"{seconds(self.pace.turn_seconds)} a turn"
 
-    def _if_lost(self, side: Side) -> Iterator[str]:
+    def _if_lost(self, side: Side) -> str:
+        """One line, however long: people copy from it."""
         if self.is_practice:
-            return
+            return ""
         if not self.pace.return_seconds:
-            yield "Whoever leaves or loses the connection loses the duel."
-        else:
-            yield (
-                "If you lose the connection, connect again and answer the name prompt with: "
-                f"{self.sides[side].name} {self.codes[side]}"
-            )
+            return f"{HOUSE}Whoever leaves or loses the connection loses the duel.\n"
+        return (
+            f"{HOUSE}If you lose the connection, connect again and answer the name prompt with: "
+            f"{self.sides[side].name} {self.codes[side]}\n"
+        )
 
     async def play(self, contestant: Contestant, divisor: int) -> None:
         """A number was typed by somebody who sits here."""
@@ -225,9 +225,9 @@ class Table(Seating):
             contestant.house(f"{scoreboard.score(self.series, self.names_by_side)}.")
         if self.presence.is_away(side.other):
             contestant.house(f"{opponent.name} is away; the seat is kept for a while.")
+        contestant.tell(last_turn(self.duel.game, self.duel.turns, seat))
         if not self.duel.is_on:
             return
-        contestant.tell(last_turn(self.duel.game, self.duel.turns, seat))
         left = self.seconds_left()
         if left < math.inf:
             who = "you" if self.duel.mover is seat else opponent.name
@@ -337,8 +337,9 @@ class Table(Seating):
             self._close()
 
     async def _between_duels(self) -> None:
-        if isinstance(self.series, Mirror) and self.series.needs_mistakes:
-            await self._count_mistakes(self.series)
+        if self.series.is_over:
+            if isinstance(self.series, Mirror) and self.series.needs_mistakes:
+                await self._count_mistakes(self.series)
             if not self.is_over:  # somebody may have left meanwhile
                 self._announce_match()
         elif trio.current_time() < self._resume_at:

@@ -45,33 +45,37 @@ class Output:
         """What a person sees of it."""
         return self.text
 
-    def waits_for(self, text: str, *, last: bool = False) -> str:
-        """All that is shown, as soon as this text is there, or (last) is the last thing there."""
+    def waits_for(self, text: str, *, last: bool = False, since: int = 0) -> str:
+        """What is shown from `since` on, as soon as this text is there, or (last) ends it."""
         deadline = time.monotonic() + DEADLINE_SECONDS
-        while not (self.shown().endswith(text) if last else text in self.shown()):
-            assert not self.has_ended, f"{text!r} did not come before the end of:\n{self.shown()}"
-            assert time.monotonic() < deadline, f"{text!r} did not come after:\n{self.shown()}"
-            self._receive()
-        return self.shown()
+        while True:
+            shown = self.shown()[since:]
+            if shown.endswith(text) if last else text in shown:
+                return shown
+            assert not self.has_ended, f"{text!r} did not come before the end of:\n{shown}"
+            assert time.monotonic() < deadline, f"{text!r} did not come after:\n{shown}"
+            self.receives()
 
     def waits_for_the_end(self) -> str:
         """All that is shown, when nothing more can come."""
         deadline = time.monotonic() + DEADLINE_SECONDS
         while not self.has_ended:
             assert time.monotonic() < deadline, f"no end after:\n{self.shown()}"
-            self._receive()
+            self.receives()
         return self.shown()
 
-    def _receive(self) -> None:
-        ready, _, _ = select.select([self.fd], [], [], LOOK_AGAIN_SECONDS)
+    def receives(self, seconds: float = LOOK_AGAIN_SECONDS) -> bool:
+        """Take in what has come, or comes within this time; whether anything did."""
+        ready, _, _ = select.select([] if self.has_ended else [self.fd], [], [], seconds)
         if not ready:
-            return
+            return False
         try:
             data = os.read(self.fd, 65536)
         except OSError:  # EIO: nobody holds the other side of the pseudo-terminal any more
             data = b""
         self.has_ended = not data
         self.text += self._decode(data)
+        return True
 
 
 class Terminal(Output):
@@ -116,7 +120,7 @@ class Terminal(Output):
             if now >= press_at:
                 os.write(self.fd, keys.encode())
                 press_at = now + LOOK_AGAIN_SECONDS
-            self._receive()
+            self.receives()
         return self.process.wait(DEADLINE_SECONDS)
 
     def is_closed(self) -> None:
