@@ -225,7 +225,9 @@ class Table(Seating):
             contestant.house(f"{scoreboard.score(self.series, self.names_by_side)}.")
         if self.presence.is_away(side.other):
             contestant.house(f"{opponent.name} is away; the seat is kept for a while.")
-        contestant.tell(last_turn(self.duel.game, self.duel.turns, seat))
+        result = self.duel.result
+        if result is None or result.reason.by_the_rules:  # an end that may not have been read
+            contestant.tell(last_turn(self.duel.game, self.duel.turns, seat))
         if not self.duel.is_on:
             return
         left = self.seconds_left()

@@ -57,7 +57,7 @@ class Person:
             data = b""
         if not data:
             raise HungUp(f"{awaited!r} did not come before the end of:\n{self.screen[-2000:]}")
-        self.screen += data.decode().replace("\r\n", "\n")
+        self.screen += data.decode(errors="replace").replace("\r\n", "\n")
 
     async def reads_to_the_end(self) -> str:
         """Everything until the daemon closes the connection."""
