@@ -36,7 +36,7 @@ class Group(enum.Enum):
     PLAY = "Find a game"
     DUEL = "In a duel"
     LEARN = "Learn"
-    LOOK = "Look and talk"
+    LOOK = "See and talk"
     SELF = "You"
 
 
@@ -329,7 +329,14 @@ COMMANDS: tuple[Command, ...] = (
 
 BY_NAME = {command.name: command for command in COMMANDS}
 
-ALIASES = {"?": "help", "exit": "quit", "bye": "quit", "forfeit": "resign", "practise": "practice"}
+ALIASES = {
+    "?": "help",
+    "h": "help",
+    "exit": "quit",
+    "bye": "quit",
+    "forfeit": "resign",
+    "practise": "practice",
+}
 
 WORDS = frozenset(BY_NAME) | frozenset(ALIASES)
 """Words that no player may take as a name."""
@@ -404,7 +411,7 @@ def overview() -> list[str]:
     lines = ["On your turn, type a number: the divisor you choose. Everything else:"]
     for group in Group:
         names = [command.name for command in COMMANDS if command.group is group]
-        lines.append(f"{group.value + ':':<15} {', '.join(names)}")
+        lines.append(f"{group.value + ':':<13} {', '.join(names)}")
     lines.append("help COMMAND explains one of them, for instance: help play")
     return lines
 

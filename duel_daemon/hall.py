@@ -133,10 +133,10 @@ class Hall:
         """Whatever the cause, everybody who must know is told here, once."""
         self._drop_pending(player, "has left")
         self.stop_watching(player)
+        del self._players[names.key(player.name)]
         if player.table is not None:
             player.table.leave(player)
-        if self._players.pop(names.key(player.name), None) is player:  # else released already
-            self.memory.left(player)
+        self.memory.left(player)
 
     # Going on after a restart.
 
@@ -150,7 +150,7 @@ class Hall:
         self.tables[table.ident] = table
         for player in people(table.sides):
             player.table = table
-        self.nursery.start_soon(table.run)
+        self.nursery.start_soon(self._run, table)
 
     def continue_counting(self, last_table: int) -> None:
         self._table_numbers = itertools.count(last_table + 1)
@@ -303,7 +303,30 @@ class Hall:
         log.info("d%d begins: %s, %s", table.ident, table.names, terms.words)
         if table.duel.number <= HEAVY_NUMBER:
             table.begin()  # else its task does, when the number has been divided up
-        self.nursery.start_soon(table.run)
+        self.nursery.start_soon(self._run, table)
+
+    async def _run(self, table: Table) -> None:
+        """A mistake of ours at one table ends that table, and costs nobody else anything."""
+        try:
+            await table.run()
+        except Exception:
+            log.exception("d%d: a mistake of ours", table.ident)
+            self._abandon(table)
+            self.post.deliver()
+
+    def _abandon(self, table: Table) -> None:
+        table.stop()
+        if self.tables.pop(table.ident, None) is not None:
+            self.memory.table_over(table)
+        self._forget_absent(table)
+        for player in people(table.sides):
+            if player.table is table:
+                player.table = None
+                player.ask(None)
+                player.house(
+                    "Something went wrong on our side, sorry. Your duel ends without a winner.",
+                    "Next: play, who, help or quit.",
+                )
 
     def _release(self, table: Table) -> None:
         """A table is done: its players are back in the lobby."""
@@ -311,25 +334,35 @@ class Hall:
         self.memory.table_over(table)
         self._log_end(table)
         self._tell_watchers_it_is_over(table)
+        self._forget_absent(table)
         for player in people(table.sides):
             player.table = None
-            if player.connection is None:  # nobody to tell, and nothing to come back to
-                del self._players[names.key(player.name)]
-                self.memory.left(player)
-                continue
             if table.finished:
                 player.last = table.finished[-1]
             if not table.is_practice:
                 player.last_table = table
-            self._offer_next_steps(player, table)
+            if self._is_here(player):
+                self._offer_next_steps(player, table)
+
+    def _forget_absent(self, table: Table) -> None:
+        """Whoever is away has nothing to come back to any more."""
+        for player in people(table.sides):
+            if player.connection is None and self._is_here(player):
+                del self._players[names.key(player.name)]
+                self.memory.left(player)
+
+    def _is_here(self, player: Player) -> bool:
+        return self._players.get(names.key(player.name)) is player
 
     def _tell_watchers_it_is_over(self, table: Table) -> None:
         for watcher in table.watchers:
             watcher.house("The game is over. Stay in case they play again, or type unwatch.")
 
     def _offer_next_steps(self, player: Player, table: Table) -> None:
-        again = "practice" if table.is_practice else "rematch"
-        player.house(f"Next: {again}, play, review (was it well played?), who, help or quit.")
+        again = "practice, " if table.is_practice else "rematch, "
+        if not all(map(self._is_here, people(table.sides))):
+            again = ""  # the other one has left
+        player.house(f"Next: {again}play, review (what you did right), who, help or quit.")
         wish = self.lobby.offer_of(player)
         if wish is None:
             return
@@ -371,6 +404,7 @@ class Hall:
         for player in self.players:
             player.ask(None)
             player.house(line(player))
+        self.rematches.clear()
         for table in self.tables.values():
             table.stop()
         self.post.deliver()

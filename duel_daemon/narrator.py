@@ -11,17 +11,14 @@ import attrs
 
 from duel_daemon.duel import Game
 from duel_daemon.events import Ended, Event, Fault, Moved, Reason, Refused, Seat, TurnLost, Wrong
-from duel_daemon.textwidth import wrapped
 
 HOUSE = "* "
 SHOWN_DIGITS = 20  # of an attempt; above, somebody leaned on the keyboard
 
 
 def house(*lines: str) -> str:
-    """Lines of the house. What goes on in the next line is indented, so that nobody's words can
-    pass for a line of the house's own.
-    """
-    return "".join(f"{HOUSE}{row}\n" for line in lines for row in wrapped(line, indent="  "))
+    """Lines of the house."""
+    return "".join(f"{HOUSE}{line}\n" for line in lines)
 
 
 @attrs.frozen

@@ -11,6 +11,7 @@ from duel_daemon.finished import Finished
 from duel_daemon.narrator import house
 from duel_daemon.peer import Peer
 from duel_daemon.table import Table
+from duel_daemon.textwidth import wrapped
 
 BELL = "\a"
 
@@ -77,7 +78,11 @@ class Player:
             self.connection.say(text)
 
     def house(self, *lines: str) -> None:
-        self.tell(house(*lines))
+        """Lines of the house, in as many rows as the screen needs.
+
+        The later rows are indented: nobody's talk can pass for a line of the house's own.
+        """
+        self.tell(house(*(row for line in lines for row in wrapped(line, indent="  "))))
 
     def ask(self, prompt: str | None) -> None:
         if self.connection is None:

@@ -47,9 +47,9 @@ class Seating:
     def names_by_side(self) -> tuple[str, str]:
         return self.sides[Side.A].name, self.sides[Side.B].name
 
-    def tell_all(self, line: str) -> None:
-        """A line of the house to everybody here."""
-        text = house(line)
+    def tell_all(self, *lines: str) -> None:
+        """Lines of the house to everybody here."""
+        text = house(*lines)
         for contestant in (*self.sides, *self.watchers):
             contestant.tell(text)
 

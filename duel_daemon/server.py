@@ -35,7 +35,7 @@ FAREWELL_SECONDS = 1.0  # for a connection's last words to go out
 CLOSING = "The server is closing."
 RESTARTING = "The server is restarting; please wait a moment."
 ARCHIVE_SECONDS = 2.0  # for results that are not stored yet, before the process ends
-FULL = f"Too many people are here at the moment; please try again in a minute. {CLOSED}"
+FULL = f"Too many people are here; try again in a minute. {CLOSED}"
 
 # accept() fails like this when descriptors or memory run out; it is tried again when some are free.
 SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
@@ -53,6 +53,10 @@ def listen(hosts: Sequence[str], port: int) -> list[socket.socket]:
     for host in hosts or ("0.0.0.0", "::"):
         try:
             listeners += _listen_on(host, port)
+        except UnicodeError:  # a label of a host name is too long, or empty
+            for listener in listeners:
+                listener.close()
+            raise CannotListen(_why(socket.gaierror(), host, port)) from None
         except OSError as exc:
             if not hosts and host == "::" and exc.errno != errno.EADDRINUSE:
                 continue  # a machine without IPv6
@@ -248,7 +252,7 @@ class Server:
                 finally:
                     await self._part(peer)
                     nursery.cancel_scope.cancel()
-        except Exception:  # from a task beside the visit
+        except* Exception:  # from a task beside the visit
             log.exception("%s: a mistake of ours", peer.ident)
         finally:
             self._connections.discard(peer)

@@ -129,8 +129,8 @@ class Table(Seating):
             seat = self.series.seat(side)
             order = "you move first" if seat is Seat.ONE else f"{opponent.name} moves first"
             contestant.house(
-                f"Your opponent is {opponent.name}. You are {seat.label}; {order} "
-                f"({self.why_first}).",
+                f"Your opponent is {opponent.name}.",
+                f"You are {seat.label}; {order} ({self.why_first}).",
                 f"{self._game_text()}; {self._pace_text()}.",
             )
             contestant.tell(self._if_lost(side))
@@ -166,7 +166,7 @@ class Table(Seating):
         if duel.fault(seat, divisor) is None:
             after = duel.game.book.result(duel.number, divisor)
             await consider(after, duel.game.survey, after)
-        if duel is self.duel:  # and not the next one already, while a large number was considered
+        if duel.is_on:  # it may have ended while a large number was considered
             events = duel.play(seat, divisor)
             if isinstance(events[0], Moved | TurnLost):
                 self._keep_turn(divisor)
@@ -412,7 +412,8 @@ class Table(Seating):
         if ended.reason is Reason.LEFT and leaver is None:
             self._close()  # both have left
         elif leaver is not None and not self._is_lost_by(leaver):
-            self._forfeit_match(leaver)
+            self.tell_all(f"{self.opponent_of(leaver).name} wins the match.")
+            self._close()
         elif not self.series.is_over:
             self._announce_next_duel()
         elif isinstance(self.series, Mirror) and self.series.needs_mistakes:
@@ -445,8 +446,8 @@ class Table(Seating):
         self._resume_at = trio.current_time() + PAUSE_SECONDS
         first = self.at(Seat.ONE)
         self.tell_all(
-            f"{scoreboard.score(self.series, self.names_by_side)}. The next duel begins in "
-            f"{seconds(PAUSE_SECONDS)}; {first.name} is Player 1 then."
+            f"{scoreboard.score(self.series, self.names_by_side)}.",
+            f"The next duel begins in {seconds(PAUSE_SECONDS)}; {first.name} is Player 1 then.",
         )
         for side in self.sides:
             side.house("Type review to see how this one went.")

@@ -8,14 +8,14 @@ SCREEN_COLUMNS = 77  # of 80: the house's "* " comes before, and the last column
 
 
 def wrapped(text: str, indent: str = "") -> list[str]:
-    """Lines that fit, the later ones indented. A word that is longer than a line stays whole."""
+    """Lines that fit, the later ones indented. A word longer than a line stays where it is."""
     if len(text) <= SCREEN_COLUMNS // 2:  # two columns a letter at most
         return [text]
     lines: list[str] = []
     room = 0
     for word in text.split(" "):
         width = columns(word)
-        if lines and width < room:
+        if lines and (width < room or width > SCREEN_COLUMNS):
             lines[-1] += f" {word}"
             room -= 1 + width
         else:

@@ -35,7 +35,7 @@ async def visit(hall: Hall, peer: Peer) -> None:
         await _stay(hall, peer, await _arrive(hall, peer))
     except WrongProtocol as exc:
         peer.ask(None)
-        peer.say(house(f"This is no {exc} server but a game for nc or telnet. {CLOSED}"))
+        peer.say(house(f"No {exc} here, but a game for nc or telnet. {CLOSED}"))
         log.info("%s spoke %s", peer.ident, exc)
     except Gone as exc:
         _bid_farewell(peer, exc)

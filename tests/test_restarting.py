@@ -213,7 +213,7 @@ async def test_a_match_goes_on_with_its_score(autojump_clock, lives) -> None:
         anna, ben = await begin(place)
         await ben.types("resign")
         await anna.reads("* Recorded as duel 1.\n")
-        await ben.reads("* The score: Anna 1, Ben 0. The next duel begins")
+        await ben.reads("* The score: Anna 1, Ben 0.\n* The next duel begins")
     async with lives.life(managed=True, best_of=3) as place:
         await ben.reads("* The server was restarted.")
         await ben.reads("* The score: Anna 1, Ben 0.\n")

@@ -33,8 +33,6 @@ async def join(hall: Hall, player: Player, words: str) -> None:
     theirs = hall.lobby.offer_of(other)
     if theirs is None:
         player.house(f"{other.name} is not looking for an opponent. Try: challenge {other.name}")
-    elif other.is_practising and theirs.wants_first:
-        hall.look(player, Wish(theirs.terms))
     elif other.is_practising:
         _send_challenge(hall, player, other, Wish(theirs.terms))
     else:
@@ -137,7 +135,7 @@ def _who_asked(hall: Hall, player: Player, name: str) -> Player | None:
 
 
 def _asking(hall: Hall, player: Player) -> list[Player]:
-    """By a challenge, for a rematch, or by coming for the game that a practising player awaits."""
+    """For a challenge, a rematch, or the game that a practising player waits for."""
     asking = [challenge.challenger for challenge in hall.lobby.challenges_to(player)]
     asking += [other for other, wanted in hall.rematches.items() if wanted is player]
     mine = hall.lobby.offer_of(player) if player.is_practising else None
@@ -176,7 +174,7 @@ async def rematch(hall: Hall, player: Player, words: str) -> None:
     if table is None or not isinstance(opponent, Player):
         player.house("You have not played with anybody yet. Type play to look for an opponent.")
     elif hall.find(opponent.name) is not opponent:
-        player.house(f"{opponent.name} has left. Type play to look for somebody else.")
+        player.house(f"{opponent.name} has left; type play to look for somebody else.")
     elif not (opponent.is_free or opponent.is_practising):
         player.house(f"{opponent.name} plays with somebody else now.")
     elif opponent.last_table is not table:
@@ -188,7 +186,8 @@ async def rematch(hall: Hall, player: Player, words: str) -> None:
     else:
         hall.rematches[player] = opponent
         player.house(f"You ask {opponent.name} for a rematch.")
-        opponent.house(f"{player.name} asks for a rematch. Type accept or decline.")
+        yes = "accept" if opponent.is_practising else "rematch"
+        opponent.house(f"{player.name} asks for a rematch. Type {yes} or decline.")
 
 
 def _somebody(hall: Hall, player: Player, name: str) -> Player | None:
