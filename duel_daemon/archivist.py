@@ -19,7 +19,7 @@ from duel_daemon.store import Store, StoreTrouble
 log = logging.getLogger("duel_daemon")
 
 RETRY_SECONDS = 10.0  # soon enough for whoever made room, and no load on a disk that is ill
-MOST_WAITING = 10_000  # records, some 20 MB; a class takes weeks to play as many
+MOST_WAITING = 10_000  # records, some 25 MB; a class plays 500 an hour
 
 T = TypeVar("T")
 
@@ -95,7 +95,8 @@ class Archivist:
         while True:
             await self._news.wait()
             self._news = trio.Event()
-            while not await self._write():
+            if not await self._write():
+                self._news.set()  # what waits is as good as new
                 await trio.sleep(RETRY_SECONDS)
 
     async def finish(self) -> None:
@@ -107,7 +108,7 @@ class Archivist:
             await self._write()
         finally:
             if self._waiting:
-                log.error("%d results could not be stored before the end.", len(self._waiting))
+                log.error("Results that could not be stored before the end: %d.", self.waiting)
 
     async def _write(self) -> bool:
         """Store all that waits, in one transaction; False if it must be tried again."""

@@ -60,6 +60,7 @@ class Service:
     watchdog_seconds: float | None = None
     """systemd kills the daemon when it was not fed for so long."""
     _socket: socket.socket | None = None
+    _is_stuck: bool = attrs.field(default=False, init=False)
     _waiting: list[Message] = attrs.field(factory=list, init=False)
 
     @classmethod
@@ -121,6 +122,15 @@ class Service:
             self._tell_now(Message("WATCHDOG=1"))
             await trio.sleep(self.watchdog_seconds / FEEDS_PER_WATCHDOG)
 
+    def close(self) -> None:
+        """Systemd hears no more of us; what is stored stays stored."""
+        for message in self._waiting:
+            _close(message)
+        self._waiting.clear()
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
     # The store. What is in it outlives this process.
 
     def keep(self, name: str, sock: socket.socket) -> None:
@@ -159,23 +169,27 @@ class Service:
     def _tell_now(self, message: Message) -> bool:
         """Whether it was sent, after all that waited. Without systemd there is nobody to tell."""
         while self._waiting:
-            if not self._send(self._waiting[0], socket.MSG_DONTWAIT):
-                return False  # one long wait is enough
+            if not self._send(self._waiting[0]):
+                return False
             _close(self._waiting.pop(0))
         return self._send(message)
 
-    def _send(self, message: Message, flags: int = 0) -> bool:
+    def _send(self, message: Message) -> bool:
         if self._socket is None:
             return True
+        flags = socket.MSG_DONTWAIT if self._is_stuck else 0  # one long wait is enough
         rights = []
         if message.descriptor is not None:
             rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", message.descriptor))]
         try:
             self._socket.sendmsg([message.text.encode()], rights, flags)
         except OSError as exc:
-            if exc.errno in BUSY:
+            self._is_stuck = exc.errno in BUSY
+            if self._is_stuck:
                 return False
             log.warning("systemd was not told %r: %s", message.text, exc.strerror)
+        else:
+            self._is_stuck = False
         return True
 
 

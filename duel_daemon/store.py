@@ -7,10 +7,12 @@ What is read here is what players saw, not what must be played on: that is the j
 import contextlib
 import errno
 import fcntl
+import io
 import json
 import logging
 import os
 import sqlite3
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -120,7 +122,7 @@ class Store:
 
     file: Path
     _db: sqlite3.Connection
-    _lock: "_Lock"
+    _lock: io.FileIO
 
     @classmethod
     def open(cls, directory: Path, *, now: Callable[[], float]) -> "Store":
@@ -128,16 +130,16 @@ class Store:
 
         StoreTrouble means that it may work later. A corrupt file is moved aside, with a warning.
         """
-        lock = _Lock.take(directory)
+        lock = _locked(directory)
         try:
             return cls(directory / FILE, _open_or_begin(directory / FILE, now), lock)
         except BaseException:
-            lock.release()
+            lock.close()
             raise
 
     def close(self) -> None:
         self._db.close()
-        self._lock.release()
+        self._lock.close()
 
     def add(self, records: Sequence[DuelRecord]) -> list[int]:
         """Store them all or, with StoreTrouble, none; their numbers. On disk when this returns."""
@@ -210,32 +212,37 @@ def _record(
         return None
 
 
-_REHEARSAL = DuelRecord("", 0.0, 0.0, ("Anna", "Ben"), "", 0, "", 0, (), 1, "")
+_REHEARSAL = DuelRecord(uuid.uuid4().hex, 0.0, 0.0, ("Anna", "Ben"), "", 0, "", 0, (), 1, "")
 
 
 # Opening the file: sound, of a version we know, ours alone.
 
 
 def _open_or_begin(file: Path, now: Callable[[], float]) -> sqlite3.Connection:
-    db = _connect(file)
-    try:
+    with _closed_on_failure(_connect(file)) as db:
+        try:
+            return _prepared(db, file)
+        except _Unsound as unsound:
+            # Moved before it is closed: closing would fold the -wal into it and delete that.
+            aside = _move_aside(file, now())
+            log.warning("%s It is kept as %s, and new results are begun.", unsound, aside)
+    db.close()
+    with _closed_on_failure(_connect(file)) as db:
         return _prepared(db, file)
-    except _Unsound as unsound:
-        # Moved before it is closed: closing would fold the -wal into it and delete that.
-        aside = _move_aside(file, now())
-        log.warning("%s It is kept as %s, and new results are begun.", unsound, aside)
-        db.close()
+
+
+@contextlib.contextmanager
+def _closed_on_failure(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    try:
+        yield db
     except BaseException:
         db.close()
         raise
-    return _prepared(_connect(file), file)
 
 
 def _connect(file: Path) -> sqlite3.Connection:
     try:
-        db = sqlite3.connect(
-            file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-        )
+        db = sqlite3.connect(file, BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     except sqlite3.Error as exc:
         raise _translated(file, exc) from exc
     db.text_factory = lambda text: text.decode(errors="replace")  # a flipped bit is no crash
@@ -325,51 +332,29 @@ def _move_aside(file: Path, now: float) -> Path:
     return aside
 
 
-@attrs.define(eq=False)
-class _Lock:
-    """A file beside the results, locked for as long as we live, however we die."""
-
-    descriptor: int | None
-
-    @classmethod
-    def take(cls, directory: Path) -> "_Lock":
-        try:
-            descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as exc:
-            raise _directory_error(directory, exc) from exc
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as exc:
-            other = os.read(descriptor, 32).decode("ascii", "replace").strip()
-            os.close(descriptor)
-            if not isinstance(exc, BlockingIOError):
-                raise _directory_error(directory, exc) from exc
-            who = f"process {other}" if other.isdigit() else "another process"
-            raise StoreError(
-                f"A duel-daemon that is running already ({who}) keeps its results in {directory}; "
-                "stop it, or name another directory with --state."
-            ) from None
-        with contextlib.suppress(OSError):  # the number only helps to find it; the disk may be full
-            os.truncate(descriptor, 0)
-            os.write(descriptor, b"%d\n" % os.getpid())
-        return cls(descriptor)
-
-    def release(self) -> None:
-        descriptor, self.descriptor = self.descriptor, None
-        if descriptor is not None:
-            os.close(descriptor)
+def _locked(directory: Path) -> io.FileIO:
+    """A file beside the results, locked until it is closed or we die, in whatever way."""
+    try:
+        lock = (directory / LOCK).open("a+b", buffering=0)
+    except OSError as exc:
+        raise _directory_error(directory, exc) from exc
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as exc:
+        lock.seek(0)
+        holder = lock.read(32).decode("ascii", "replace").strip()
+        lock.close()
+        raise _lock_error(directory, exc, holder) from exc
+    with contextlib.suppress(OSError):  # the number only helps to find us; the disk may be full
+        lock.truncate(0)
+        lock.write(b"%d\n" % os.getpid())
+    return lock
 
 
 # Errors, translated once.
 
 _MAY_PASS = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE}
-_SQLITE_MAY_PASS = {
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_LOCKED,
-    sqlite3.SQLITE_NOMEM,
-}
+_SQLITE_MAY_PASS = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY}
 _NOT_ITS_LAYOUT = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT}
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB} | _NOT_ITS_LAYOUT
 
@@ -384,6 +369,16 @@ def _directory_error(directory: Path, exc: OSError) -> StoreError:
     return kind(
         f"Results cannot be kept in {directory} ({exc.strerror}); name another directory with "
         "--state, or none."
+    )
+
+
+def _lock_error(directory: Path, exc: OSError, holder: str) -> StoreError:
+    if not isinstance(exc, BlockingIOError):
+        return _directory_error(directory, exc)
+    who = f"process {holder}" if holder.isdigit() else "its process is not known"
+    return StoreError(
+        f"Another duel-daemon ({who}) keeps its results in {directory}; stop it, or name another "
+        "directory with --state."
     )
 
 

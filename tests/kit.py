@@ -67,6 +67,14 @@ class Person:
         self._seen = len(self.screen)
         return self.screen[start:]
 
+    async def reads_for(self, seconds: float = 1.0) -> str:
+        """What comes within some time; for the virtual clock."""
+        start = self._seen
+        with trio.move_on_after(seconds):
+            await self.reads_to_the_end()
+        self._seen = len(self.screen)
+        return self.screen[start:]
+
     async def is_named(self, name: str) -> "Person":
         await self.reads(NAME_PROMPT)
         await self.types(name)
@@ -95,8 +103,9 @@ class Place:
     server: Server
     people: list[Person] = attrs.field(factory=list)
 
-    def comes(self) -> Person:
-        ours, theirs = socket.socketpair()
+    def comes(self, pair: tuple[socket.socket, socket.socket] | None = None) -> Person:
+        """Somebody connects; the pair is theirs and the daemon's end, if not just any."""
+        ours, theirs = pair or socket.socketpair()
         self.server.admit(theirs, "127.0.0.1")
         ours.setblocking(False)
         self.people.append(Person(trio.socket.from_stdlib_socket(ours)))

@@ -3,7 +3,8 @@
 Run by the emulation and by a real systemd, so that both are held to the same facts. A client
 reads its line again, after the process id of whoever repeats it. Some lines are orders:
 `hang` blocks the event loop, `bye` closes the connection, `close` closes it without a word to the
-store, `burst N` stores that many sockets at once and says how long it took, in milliseconds.
+store, `eat` takes memory until it is killed, `burst N` stores that many sockets at once and says
+how long that took.
 """
 
 import os
@@ -22,6 +23,7 @@ sockets: list[socket.socket] = []  # of bursts: one end is stored, both stay ope
 
 
 def hang(name: str, sock: socket.socket, rest: str) -> str:
+    sock.send(b"from now on\n")
     time.sleep(1000)
     return "never said"
 
@@ -45,12 +47,20 @@ def burst(name: str, sock: socket.socket, rest: str) -> str:
     return f"{took * 1000:.1f} ms, the slowest {slowest * 1000:.1f} ms, {waiting} waiting"
 
 
+def eat(name: str, sock: socket.socket, rest: str) -> str:
+    sock.send(b"from now on\n")
+    eaten = []
+    while True:
+        eaten.append(b"x" * 2**20)
+
+
 def close(name: str, sock: socket.socket, rest: str) -> str:
     return ""
 
 
 ORDERS: dict[str, Callable[[str, socket.socket, str], str]] = {
     "hang": hang,
+    "eat": eat,
     "bye": bye,
     "burst": burst,
     "close": close,

@@ -295,3 +295,11 @@ def needs(command: str) -> None:
     program = command.split(maxsplit=1)[0]
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not installed")
+
+
+def needs_ipv6() -> None:
+    """Skip the test on a machine without IPv6."""
+    try:
+        free_port("::1")
+    except OSError as exc:
+        pytest.skip(f"this machine has no IPv6 ({exc.strerror})")

@@ -18,6 +18,7 @@ from terminal import (
     daemon,
     free_port,
     needs,
+    needs_ipv6,
     usual_environ,
 )
 
@@ -140,13 +141,6 @@ def test_a_port_in_use_on_ipv6_alone_is_in_use() -> None:
         code, _, complaint = run("--port", str(port))
     assert code == 1
     assert complaint == f"Port {port} is in use already; try another one with --port.\n"
-
-
-def needs_ipv6() -> None:
-    try:
-        free_port("::1")
-    except OSError as exc:
-        pytest.skip(f"this machine has no IPv6 ({exc.strerror})")
 
 
 def test_an_address_of_another_machine_is_one_sentence() -> None:

@@ -22,6 +22,7 @@ from duel_daemon.commands import overview
 from duel_daemon.events import Seat
 from duel_daemon.narrator import house
 
+END_OF_HELP = house(overview()[-1])
 (SAMPLE,) = (it for it in every_playthrough() if it.name == "book-5-sample")  # it has a "÷"
 
 
@@ -135,7 +136,7 @@ def test_everything_that_was_piped_in_is_answered_through(command: str) -> None:
     with daemon() as running:
         answer = piped(command, running.port, "Ann\nhelp\nquit\n")
     assert "* Welcome, Ann." in answer
-    assert house(*overview()) in answer
+    assert END_OF_HELP in answer
     assert answer.endswith("* Goodbye! The connection is closed.\n")
 
 
@@ -144,7 +145,7 @@ def test_everything_is_answered_when_the_input_just_ends_in(command: str) -> Non
     needs(command)
     with daemon() as running:
         answer = piped(command, running.port, "Ann\nhelp\nquit")
-    assert answer.endswith(house(*overview())), "the unfinished last line counts for nothing"
+    assert answer.endswith(END_OF_HELP), "the unfinished last line counts for nothing"
 
 
 def piped(command: str, port: int, typed: str) -> str:

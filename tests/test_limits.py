@@ -30,7 +30,7 @@ LONGEST_WAIT_SECONDS = 2.0 ** (MOST_POINTS - FREE_POINTS)
 
 def why(gate: Gate, address: str = HERE, now: float = NOW) -> Why | None:
     refusal = gate.admit(address, now)
-    return refusal and refusal.why
+    return None if refusal is None else refusal.why
 
 
 def admitted(gate: Gate, tries: int, address: str = HERE, now: float = NOW) -> int:
@@ -192,7 +192,7 @@ def test_no_rhythm_gets_more_through_the_gate(per_minute: int, pauses: list[floa
     """In any stretch of time: the allowance, and what grew back meanwhile."""
     gate = Gate(GateLimits(new_per_minute=per_minute))
     times = list(itertools.accumulate(pauses, initial=NOW))
-    entries = [now for now in times if gate.admit(HERE, now) is None and not gate.left(HERE)]
+    entries = [now for now in times if coming_and_going(gate, 1, now)]
     for first, start in enumerate(entries):
         for count, end in enumerate(entries[first:], start=1):
             assert count <= per_minute * (1 + (end - start) / 60) + 1e-3

@@ -158,6 +158,7 @@ def stuck(ear: Ear) -> Service:
     while not service._waiting:
         service.ready()
     service._waiting.clear()
+    service._is_stuck = False
     return service
 
 
@@ -166,7 +167,7 @@ def test_the_event_loop_waits_once_and_not_for_long(stuck: Service) -> None:
     for _ in range(1000):
         stuck.status("busy")
         stuck.ready()
-    assert SEND_SECONDS / 2 < time.perf_counter() - began < SEND_SECONDS * 10
+    assert SEND_SECONDS / 2 < time.perf_counter() - began < SEND_SECONDS * 5
 
 
 def test_what_matters_is_sent_later_in_its_order(
@@ -266,10 +267,12 @@ async def cage(watchdog_seconds: float | None = None, store_max: int = 10) -> As
         async with trio.open_nursery() as nursery:
             await nursery.start(manager.run)
             place = Cage(manager, listener.getsockname())
-            yield place
-            nursery.cancel_scope.cancel()
-        for client in place.visitors:
-            client.sock.close()
+            try:
+                yield place
+            finally:
+                nursery.cancel_scope.cancel()
+                for client in place.visitors:
+                    client.sock.close()
 
 
 async def test_the_first_connection_starts_the_service() -> None:
@@ -310,6 +313,7 @@ async def test_a_stuck_event_loop_is_killed_by_the_watchdog() -> None:
         one, two = await place.visitor(), await place.visitor()
         stuck, _ = await two.says("hello")
         await one.sock.send(b"hang\n")
+        await one.sock.recv(100)  # "from now on"
         pid, answer = await two.says("anybody?")
         assert answer == "anybody?"
         assert pid != stuck

@@ -1,0 +1,273 @@
+"""The load client: both players of many duels in one process, on raw sockets and epoll.
+
+Lean, so that it is the server that is measured: no task per player, no text, every answer compared
+with the bytes that must come. It plays closed loop (the next line as soon as both sides have read
+the last answer) or open loop (a move whenever one is due, late or not).
+"""
+
+import dataclasses
+import gc
+import re
+import select
+import socket
+import time
+from collections import deque
+from collections.abc import Callable
+
+from scenario import NAME, OF_FIRST, OF_SECOND, Scenario, Step
+
+CONNECTING_AT_ONCE = 64
+QUIET_SECONDS = 0.15  # then an answer that is being learnt has come to its end
+PATIENCE_SECONDS = 60.0
+PAIRED = re.compile(rb"Your opponent is (p\d+)\. You are Player (\d)")
+
+
+class WrongAnswerError(Exception):
+    """The server did not answer as it must."""
+
+
+class Side:
+    """One connection."""
+
+    __slots__ = ("expected", "got", "name", "pair", "recv", "sock")
+
+    def __init__(self, sock: socket.socket, name: bytes) -> None:
+        self.sock = sock
+        self.recv = sock.recv
+        self.name = name
+        self.got = b""
+        self.expected = b""
+        self.pair: Pair
+
+
+class Pair:
+    """One duel: its two sides, where in the cycle it is, and whose answers are missing."""
+
+    __slots__ = ("at", "due", "missing", "sides")
+
+    def __init__(self, first: Side, second: Side) -> None:
+        self.sides = (first, second)
+        first.pair = second.pair = self
+        self.at = 0
+        self.missing = 0
+        self.due = 0.0
+
+
+@dataclasses.dataclass
+class Played:
+    """What a stretch of playing came to."""
+
+    moves: int
+    seconds: float
+    own_cpu_seconds: float
+    latencies: list[float] = dataclasses.field(default_factory=list)
+
+
+class Load:
+    """All connections to one server."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.poller = select.epoll()
+        self.sides: dict[int, Side] = {}
+        self.pairs: list[Pair] = []
+        self.steps: list[Step] = []
+
+    # Connecting.
+
+    def connect(self, pairs: int, ends: tuple[bytes, bytes] | None) -> float:
+        """Connect, name and pair so many more; the seconds that took.
+
+        `ends` is what Player 1 and Player 2 read last; None: nothing after the pairing itself.
+        """
+        first = len(self.sides)
+        waiting = {NAME.format(first + n).encode() for n in range(2 * pairs)}
+        coming = deque(sorted(waiting))
+        halves: dict[bytes, tuple[Side, bytes, int]] = {}
+        began = time.perf_counter()
+        while waiting:
+            while coming and len(waiting) - len(coming) < CONNECTING_AT_ONCE:
+                self._connect(coming.popleft())
+            for side in self._readable():
+                side.got += side.recv(65536)
+                found = PAIRED.search(side.got)
+                if found is None:
+                    continue
+                number = int(found[2])
+                if ends is None or side.got.endswith(ends[number - 1]):
+                    side.got = b""
+                    waiting.discard(side.name)
+                    self._pair(side, found[1], number, halves)
+        return time.perf_counter() - began
+
+    def _connect(self, name: bytes) -> None:
+        sock = socket.create_connection(("127.0.0.1", self.port))
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.setblocking(False)
+        self.sides[sock.fileno()] = Side(sock, name)
+        self.poller.register(sock.fileno(), select.EPOLLIN)
+        sock.send(name + b"\n")
+
+    def _readable(self) -> list[Side]:
+        events = self.poller.poll(PATIENCE_SECONDS)
+        if not events:
+            silent = next(side for side in self.sides.values() if side.got or side.expected)
+            raise WrongAnswerError(f"nothing more came: {silent.got!r} of {silent.expected!r}")
+        return [self.sides[fd] for fd, _ in events]
+
+    def _pair(
+        self, side: Side, opponent: bytes, number: int, halves: dict[bytes, tuple[Side, bytes, int]]
+    ) -> None:
+        other = halves.pop(opponent, None)
+        if other is None:
+            halves[side.name] = (side, opponent, number)
+            return
+        if other[1] != side.name or other[2] == number:
+            raise WrongAnswerError(f"{side.name!r} and {opponent!r} are not of one mind")
+        first, second = (side, other[0]) if number == 1 else (other[0], side)
+        self.pairs.append(Pair(first, second))
+
+    # Learning what the server says.
+
+    def learn(self, scenario: Scenario) -> list[Step]:
+        """Play one cycle with the first pair, and keep what it read where that is not known."""
+        (pair,) = self.pairs
+        learnt = []
+        for step in scenario.steps():
+            pair.sides[step.sender].sock.send(step.line)
+            heard = self._hear(pair, step)
+            learnt.append(self._kept(pair, step, heard))
+        return learnt
+
+    def _hear(self, pair: Pair, step: Step) -> tuple[bytes, bytes]:
+        heard = dict.fromkeys(pair.sides, b"")
+        wanted = step.answers
+        while wanted is None or tuple(heard.values()) != wanted:
+            events = self.poller.poll(QUIET_SECONDS if wanted is None else 2.0)
+            if not events:
+                break
+            for fd, _ in events:
+                heard[self.sides[fd]] += self.sides[fd].recv(65536)
+        first, second = (heard[side] for side in pair.sides)
+        return first, second
+
+    def _kept(self, pair: Pair, step: Step, heard: tuple[bytes, bytes]) -> Step:
+        if step.answers is not None and heard != step.answers:
+            raise WrongAnswerError(f"{step.line!r}: {heard!r} instead of {step.answers!r}")
+        for answer, must in zip(heard, step.holds, strict=True):
+            if must not in answer:
+                raise WrongAnswerError(f"{step.line!r}: {must!r} is not in {answer!r}")
+        names = [side.name for side in pair.sides]
+        first, second = (a.replace(names[0], OF_FIRST).replace(names[1], OF_SECOND) for a in heard)
+        has_names = (first, second) != heard
+        return dataclasses.replace(step, answers=(first, second), has_names=has_names)
+
+    # Playing.
+
+    def begin(self, pair: Pair) -> None:
+        """Send the next line of this duel."""
+        step = self.steps[pair.at]
+        first, second = pair.sides
+        assert step.answers is not None
+        first.expected, second.expected = step.answers
+        if step.has_names:
+            for side in pair.sides:
+                text = side.expected.replace(OF_FIRST, first.name)
+                side.expected = text.replace(OF_SECOND, second.name)
+        pair.missing = bool(first.expected) + bool(second.expected)
+        pair.sides[step.sender].sock.send(step.line)
+
+    def _hear_all(self, timeout: float, done: Callable[[Pair], None]) -> bool:
+        """Read whatever has come; `done` is told of each duel whose answers are complete."""
+        events = self.poller.poll(timeout)
+        sides = self.sides
+        for fd, _ in events:
+            side = sides[fd]
+            data = side.got + side.recv(65536) if side.got else side.recv(65536)
+            if data == side.expected:
+                side.got = b""
+                pair = side.pair
+                pair.missing -= 1
+                if not pair.missing:
+                    pair.at = (pair.at + 1) % len(self.steps)
+                    done(pair)
+            elif data and side.expected.startswith(data):
+                side.got = data
+            else:
+                raise WrongAnswerError(f"{data!r} instead of {side.expected!r}")
+        return bool(events)
+
+    def play_closed(self, seconds: float, at_end: Callable[[], None]) -> Played:
+        """As fast as the server goes. `at_end` is called when time is up, before the last end."""
+        moves, is_over, running = 0, False, len(self.pairs)
+        steps = self.steps
+
+        def done(pair: Pair) -> None:
+            nonlocal moves, running
+            moves += steps[pair.at - 1].is_move
+            if is_over:
+                running -= 1
+            else:
+                self.begin(pair)
+
+        gc.collect()
+        gc.disable()
+        began, own = time.perf_counter(), time.process_time()
+        for pair in self.pairs:
+            self.begin(pair)
+        while time.perf_counter() < began + seconds:
+            self._hear_all(1.0, done)
+        at_end()
+        played = Played(moves, time.perf_counter() - began, time.process_time() - own)
+        is_over = True
+        while running:
+            if not self._hear_all(PATIENCE_SECONDS, done):
+                raise WrongAnswerError("nothing more came")
+        gc.enable()
+        return played
+
+    def play_open(self, seconds: float, moves_per_second: float) -> Played:
+        """A move is due at a steady rate, whether the server is ready or not.
+
+        The time of a move counts from when it was due: a server that falls behind cannot hide it.
+        """
+        steps, latencies = self.steps, []
+        idle, busy = deque(self.pairs), 0
+        now = time.perf_counter
+
+        def done(pair: Pair) -> None:
+            nonlocal busy
+            if steps[pair.at - 1].is_move:
+                latencies.append(now() - pair.due)
+            if steps[pair.at].is_move:
+                idle.append(pair)
+                busy -= 1
+            else:
+                self.begin(pair)  # a rematch is extra
+
+        gc.collect()
+        gc.disable()
+        for pair in [pair for pair in self.pairs if not steps[pair.at].is_move]:
+            idle.remove(pair)
+            busy += 1
+            self.begin(pair)
+        began, own = now(), time.process_time()
+        due, end = began, began + seconds
+        while due < end and now() < end + seconds:
+            while due <= now() and idle and due < end:
+                pair = idle.popleft()
+                pair.due = due
+                due += 1 / moves_per_second
+                busy += 1
+                self.begin(pair)
+            self._hear_all(0, done)
+        while busy:
+            if not self._hear_all(PATIENCE_SECONDS, done):
+                raise WrongAnswerError("nothing more came")
+        gc.enable()
+        return Played(len(latencies), now() - began, time.process_time() - own, latencies)
+
+    def close(self) -> None:
+        for side in self.sides.values():
+            side.sock.close()
+        self.poller.close()
