@@ -136,6 +136,28 @@ class Hall:
         del self._players[names.key(player.name)]
         if player.table is not None:
             player.table.leave(player)
+        self.memory.left(player)
+
+    # Going on after a restart.
+
+    def take_in(self, player: Player, wish: Wish | None) -> None:
+        """Somebody who was here before the process was."""
+        self._players[names.key(player.name)] = player
+        if wish is not None:
+            self.lobby.offer(player, wish)
+
+    def reopen(self, table: Table) -> None:
+        self.tables[table.ident] = table
+        for player in people(table.sides):
+            player.table = table
+        self.nursery.start_soon(self._run, table)
+
+    def continue_counting(self, last_table: int) -> None:
+        self._table_numbers = itertools.count(last_table + 1)
+
+    def snapshot(self) -> Running:
+        """What is going on, for a new journal."""
+        return self.memory.snapshot(self.players, dict(self.lobby.offers()), self.tables.values())
 
     # Finding each other.
 
@@ -152,8 +174,15 @@ class Hall:
         else:
             self._wait(player, wish, fitting)
 
+    def withdraw_offer(self, player: Player) -> bool:
+        if not self.lobby.withdraw_offer(player):
+            return False
+        self.memory.offered(player, None)
+        return True
+
     def _wait(self, player: Player, wish: Wish, practising: Iterable[Player]) -> None:
         self.lobby.offer(player, wish)
+        self.memory.offered(player, wish)
         player.house(f"Waiting for an opponent: {wish.text}.")
         for other in practising:
             self._call_back(other, player)
@@ -225,6 +254,7 @@ class Hall:
         if table is not None:
             table.stop()
             del self.tables[table.ident]
+            self.memory.table_over(table)
             player.table = None
             player.ask(None)
             player.house("You leave the practice.")
@@ -237,13 +267,8 @@ class Hall:
         sides: tuple[Contestant, Contestant] = (player, house) if first else (house, player)
         self._open_table(terms, sides, "practice, it does not count")
 
-    def _open_table(
-        self,
-        terms: Terms,
-        sides: tuple[Contestant, Contestant],
-        why_first: str,
-        watchers: Iterable[Player] = (),
-    ) -> None:
+    @property
+    def pace(self) -> Pace:
         settings = self.settings
         return Pace(
             settings.turn_seconds, settings.first_turn_extra_seconds, settings.return_seconds
@@ -291,8 +316,10 @@ class Hall:
 
     def _abandon(self, table: Table) -> None:
         table.stop()
-        self.tables.pop(table.ident, None)
-        for player in _people(table.sides):
+        if self.tables.pop(table.ident, None) is not None:
+            self.memory.table_over(table)
+        self._forget_absent(table)
+        for player in people(table.sides):
             if player.table is table:
                 player.table = None
                 player.ask(None)
@@ -307,7 +334,8 @@ class Hall:
         self.memory.table_over(table)
         self._log_end(table)
         self._tell_watchers_it_is_over(table)
-        for player in _people(table.sides):
+        self._forget_absent(table)
+        for player in people(table.sides):
             player.table = None
             if table.finished:
                 player.last = table.finished[-1]
@@ -315,6 +343,13 @@ class Hall:
                 player.last_table = table
             if self._is_here(player):
                 self._offer_next_steps(player, table)
+
+    def _forget_absent(self, table: Table) -> None:
+        """Whoever is away has nothing to come back to any more."""
+        for player in people(table.sides):
+            if player.connection is None and self._is_here(player):
+                del self._players[names.key(player.name)]
+                self.memory.left(player)
 
     def _is_here(self, player: Player) -> bool:
         return self._players.get(names.key(player.name)) is player
@@ -325,7 +360,7 @@ class Hall:
 
     def _offer_next_steps(self, player: Player, table: Table) -> None:
         again = "practice, " if table.is_practice else "rematch, "
-        if not all(map(self._is_here, _people(table.sides))):
+        if not all(map(self._is_here, people(table.sides))):
             again = ""  # the other one has left
         player.house(f"Next: {again}play, review (what you did right), who, help or quit.")
         wish = self.lobby.offer_of(player)
@@ -363,16 +398,15 @@ class Hall:
             if other not in but:
                 other.house(f"{player.name} {why}.")
 
-    def stop(self, line: str) -> None:
-        """The server closes: one line to everybody, and none of whoever leaves now."""
+    def stop(self, line: Callable[[Player], str]) -> None:
+        """The server closes: one line to everybody. What the journal has kept stays in it."""
+        self.is_stopping = True
+        for player in self.players:
+            player.ask(None)
+            player.house(line(player))
+        self.rematches.clear()
         for table in self.tables.values():
             table.stop()
-        self.rematches.clear()
-        for player in self.players:
-            self.lobby.clear(player)
-            player.table = None
-            player.peer.ask(None)
-            player.house(line)
         self.post.deliver()
 
 

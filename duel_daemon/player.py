@@ -10,7 +10,7 @@ from duel_daemon.commands import Place
 from duel_daemon.finished import Finished
 from duel_daemon.narrator import house
 from duel_daemon.peer import Peer
-from duel_daemon.table import Finished, Table
+from duel_daemon.table import Table
 from duel_daemon.textwidth import wrapped
 
 BELL = "\a"
@@ -34,8 +34,22 @@ class Player:
     """Or will, when they have waited for long."""
     bell: bool = False
     muted: bool = False
+    ascii_only: bool = False
     hinted_at: tuple[int, int, int] | None = None
     """The table, duel and turn of their last hint: asked there again, they get a move."""
+
+    @property
+    def peer(self) -> Peer:
+        """The connection of somebody who is here."""
+        assert self.connection is not None
+        return self.connection
+
+    def connect(self, peer: Peer) -> None:
+        self.connection = peer
+        peer.ascii_only = self.ascii_only
+
+    def prefer_ascii(self, is_on: bool) -> None:
+        self.ascii_only = self.peer.ascii_only = is_on
 
     @property
     def place(self) -> Place:
@@ -68,9 +82,11 @@ class Player:
 
         The later rows are indented: nobody's talk can pass for a line of the house's own.
         """
-        self.peer.say(house(*(row for line in lines for row in wrapped(line, indent="  "))))
+        self.tell(house(*(row for line in lines for row in wrapped(line, indent="  "))))
 
     def ask(self, prompt: str | None) -> None:
+        if self.connection is None:
+            return
         if prompt is not None and self.bell:
-            self.peer.say(BELL)  # once: the prompt may be shown again, but it is still this turn
-        self.peer.ask(prompt)
+            self.connection.say(BELL)  # once: the prompt may come again, but it is still this turn
+        self.connection.ask(prompt)

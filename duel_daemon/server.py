@@ -32,7 +32,9 @@ log = logging.getLogger("duel_daemon")
 
 BACKLOG = 1024
 FAREWELL_SECONDS = 1.0  # for a connection's last words to go out
-STOPPING = f"The server is closing; duels end without a winner. {CLOSED}"  # fits one line
+CLOSING = "The server is closing."
+RESTARTING = "The server is restarting; please wait a moment."
+ARCHIVE_SECONDS = 2.0  # for results that are not stored yet, before the process ends
 FULL = f"Too many people are here; try again in a minute. {CLOSED}"
 
 # accept() fails like this when descriptors or memory run out; it is tried again when some are free.

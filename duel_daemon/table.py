@@ -133,10 +133,11 @@ class Table(Seating):
                 f"You are {seat.label}; {order} ({self.why_first}).",
                 f"{self._game_text()}; {self._pace_text()}.",
             )
+            contestant.tell(self._if_lost(side))
         for watcher in self.watchers:  # whoever watched the last game of these two
             watcher.house(f"They play again: {self.names}, {self._game_text()}.")
         if self.watchers:
-            self._tell_watch_count()
+            self.tell_watch_count()
         self._open_duel()
 
     def _game_text(self) -> str:
@@ -166,7 +167,16 @@ class Table(Seating):
             after = duel.game.book.result(duel.number, divisor)
             await consider(after, duel.game.survey, after)
         if duel.is_on:  # it may have ended while a large number was considered
-            self._follow(duel.play(seat, divisor))
+            events = duel.play(seat, divisor)
+            if isinstance(events[0], Moved | TurnLost):
+                self._keep_turn(divisor)
+            self._follow(events)
+
+    def _keep_turn(self, divisor: int) -> None:
+        """Nothing is told before it is kept."""
+        took = self._ticker.used(trio.current_time())
+        self._turn_seconds.append(took)
+        self.venue.journal.write(ledger.turn(self.ident, divisor, took))
 
     def resign(self, contestant: Contestant) -> None:
         """Give up the duel that is on; between duels, the match."""
@@ -240,22 +250,6 @@ class Table(Seating):
         self.is_over = True
         self._sleep.cancel()
 
-    def watch(self, watcher: Contestant) -> None:
-        self.watchers.append(watcher)
-        self._tell_watch_count()
-
-    def unwatch(self, watcher: Contestant) -> None:
-        self.watchers.remove(watcher)
-        self._tell_watch_count()
-
-    def _tell_watch_count(self) -> None:
-        if self.is_over:
-            return
-        count = len(self.watchers)
-        texts = {0: "Nobody is watching any more.", 1: "1 person is watching."}
-        for side in self.sides:
-            side.house(texts.get(count, f"{count} people are watching."))
-
     async def transcript(self) -> str:
         """The duel that is on, or was last on, as a watcher has read it up to this moment."""
         while True:
@@ -265,7 +259,8 @@ class Table(Seating):
             text = await consider(duel.game.number, transcript, duel.game, turns, duel.result)
             if duel is self.duel and len(turns) == len(duel.turns):  # else it has gone on meanwhile
                 break
-        return text if duel.is_on else f"{text}{house(f'{self._score()}.')}"
+        score = scoreboard.score(self.series, self.names_by_side)
+        return text if duel.is_on else f"{text}{house(f'{score}.')}"
 
     # The table's own task: the time, the house's moves, the pauses.
 
@@ -280,6 +275,8 @@ class Table(Seating):
             await consider(self.duel.number, self.duel.game.survey, self.duel.number)
             if not self.is_over:
                 self.begin()
+        elif self.presence.due <= trio.current_time():
+            self._give_up_seats()
         elif not self.duel.is_on:
             await self._between_duels()
         elif isinstance(mover, House):
@@ -342,8 +339,9 @@ class Table(Seating):
             self._close()
 
     async def _between_duels(self) -> None:
-        if isinstance(self.series, Mirror) and self.series.needs_mistakes:
-            await self._count_mistakes(self.series)
+        if self.series.is_over:
+            if isinstance(self.series, Mirror) and self.series.needs_mistakes:
+                await self._count_mistakes(self.series)
             if not self.is_over:  # somebody may have left meanwhile
                 self._announce_match()
         elif trio.current_time() < self._resume_at:
@@ -409,14 +407,12 @@ class Table(Seating):
         self._remember(Result(ended.winner, ended.reason), now)
         for seat, contestant in seats.items():
             contestant.ask(None)
-            contestant.house(_outcome(seat, ended, seats[seat.other].name))
-        self.series.record(ended.winner)
-        if (
-            ended.reason is Reason.LEFT
-            and ended.by is not None
-            and not self._is_lost_by(seats[ended.by])
-        ):
-            self._tell_all(f"{seats[ended.by.other].name} wins the match.")
+            contestant.house(scoreboard.outcome(seat, ended, seats[seat.other].name))
+        leaver = seats[ended.by] if ended.reason is Reason.LEFT and ended.by else None
+        if ended.reason is Reason.LEFT and leaver is None:
+            self._close()  # both have left
+        elif leaver is not None and not self._is_lost_by(leaver):
+            self.tell_all(f"{self.opponent_of(leaver).name} wins the match.")
             self._close()
         elif not self.series.is_over:
             self._announce_next_duel()
@@ -424,6 +420,22 @@ class Table(Seating):
             self._sleep.cancel()
         else:
             self._announce_match()
+
+    def _remember(self, result: Result, ended: float) -> None:
+        finished = Finished(
+            f"{self.uid}.{len(self.finished) + 1}",
+            self.terms,
+            self.duel.game,
+            tuple(self.duel.turns),
+            tuple(self._turn_seconds),
+            result,
+            {seat: self.at(seat) for seat in Seat},
+            self._started,
+            ended,
+        )
+        self.finished.append(finished)
+        self.series.record(result.winner)
+        self.venue.on_duel_over(self, finished)
 
     def _is_lost_by(self, leaver: Contestant) -> bool:
         """Whether the match is decided for the other side already, without the leaving."""
@@ -433,8 +445,8 @@ class Table(Seating):
     def _announce_next_duel(self) -> None:
         self._resume_at = trio.current_time() + PAUSE_SECONDS
         first = self.at(Seat.ONE)
-        self._tell_all(
-            f"{self._score()}.",
+        self.tell_all(
+            f"{scoreboard.score(self.series, self.names_by_side)}.",
             f"The next duel begins in {seconds(PAUSE_SECONDS)}; {first.name} is Player 1 then.",
         )
         for side in self.sides:
@@ -452,39 +464,8 @@ class Table(Seating):
         self.tell_all(f"{left}. {self.opponent_of(leaver).name} wins the match.")
         self._close()
 
-    def _tell_all(self, *lines: str) -> None:
-        text = house(*lines)
-        for contestant in (*self.sides, *self.watchers):
-            contestant.tell(text)
-
     def _close(self) -> None:
         self.is_over = True
         self.venue.journal.write(ledger.over(self.ident))
         self._sleep.cancel()
-        self.on_over(self)
-
-
-def _outcome(seat: Seat, ended: Ended, opponent: str) -> str:
-    if ended.winner is None:
-        return "Nobody won this duel."
-    return f"You won against {opponent}!" if ended.winner is seat else f"{opponent} won this duel."
-
-
-def transcript(game: Game, turns: Sequence[Turn], result: Result | None = None) -> str:
-    """A duel retold to a watcher; of a very long one only the last turns."""
-    left_out = max(0, len(turns) - TURNS_RETOLD) // 2 * 2  # even, so that Player 1 comes next
-    number = game.number
-    for turn in turns[:left_out]:
-        if game.fault(number, turn.divisor) is None:
-            number = game.book.result(number, turn.divisor)
-    duel = Duel(attrs.evolve(game, number=number))
-    opened, began = duel.open()
-    told = [tell(game, (opened,)).watchers, tell(game, (began,)).watchers]
-    if left_out:
-        told[0] = house(f"({left_out} earlier turns are left out)")
-    told += [tell(game, duel.play(turn.seat, turn.divisor)).watchers for turn in turns[left_out:]]
-    if result is not None and result.winner is not None and duel.is_on:
-        # Not by the rules: whoever did not win had enough, or no time left.
-        ended = Ended(result.winner, result.reason, result.winner.other, duel.number)
-        told.append(tell(game, (ended,)).watchers)
-    return "".join(told)
+        self.venue.on_over(self)

@@ -5,6 +5,7 @@ import attrs
 from duel_daemon import sage, terms
 from duel_daemon.aside import consider
 from duel_daemon.events import Seat
+from duel_daemon.finished import Finished
 from duel_daemon.hall import Hall
 from duel_daemon.opponents import Strength
 from duel_daemon.orders.results import game_and_turns, recorded
@@ -51,6 +52,9 @@ async def hint(hall: Hall, player: Player, words: str) -> None:
 
 
 async def review(hall: Hall, player: Player, words: str) -> None:
+    if words:
+        await _review_older(hall, player, words)
+        return
     last = player.last_duel
     if last is None:
         player.house("You have not finished a duel yet.")

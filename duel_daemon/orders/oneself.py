@@ -26,15 +26,17 @@ async def bell(hall: Hall, player: Player, words: str) -> None:
         player.house("Type bell on or bell off.")
     else:
         player.bell = is_on
+        hall.preferred(player)
         player.house("A bell rings when it is your turn." if is_on else "The bell is off.")
 
 
 async def ascii_(hall: Hall, player: Player, words: str) -> None:
-    is_on = _switched(words, player.peer.ascii_only)
+    is_on = _switched(words, player.ascii_only)
     if is_on is None:
         player.house("Type ascii on or ascii off.")
     else:
-        player.peer.ascii_only = is_on
+        player.prefer_ascii(is_on)
+        hall.preferred(player)
         player.house("Plain letters only from now on." if is_on else "All signs are shown again.")
 
 
@@ -44,6 +46,7 @@ async def mute(hall: Hall, player: Player, words: str) -> None:
         player.house("Type mute on or mute off.")
     else:
         player.muted = is_on
+        hall.preferred(player)
         player.house("You read no talk now." if is_on else "You read what others say again.")
 
 
