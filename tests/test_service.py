@@ -281,7 +281,7 @@ async def test_the_first_connection_starts_the_service() -> None:
         client = await place.visitor()
         assert await client.says("hello") == (place.manager.pid, "hello")
         assert place.manager.starts == 1
-        assert place.manager.status == "0 came back"
+        await place.manager.until(lambda: place.manager.status == "0 came back")
 
 
 async def test_a_connection_outlives_restarts_and_kills() -> None:
@@ -324,7 +324,7 @@ async def test_whoever_leaves_is_out_of_the_store() -> None:
         leaves, closes = await place.visitor(), await place.visitor()
         await leaves.says("hello")
         await closes.says("hello")
-        assert len(place.manager.stored) == 2
+        await place.manager.until(lambda: len(place.manager.stored) == 2)
         await leaves.sock.send(b"bye\n")
         assert await leaves.sock.recv(100) == b""
         closes.sock.close()

@@ -1,4 +1,5 @@
 import contextlib
+import errno
 import itertools
 import json
 import logging
@@ -298,6 +299,15 @@ def test_a_step_that_fails_leaves_the_version_before_it(tmp_path: Path) -> None:
     db.close()
 
 
+def test_a_step_without_room_on_the_disk_is_no_mistake_in_the_step(tmp_path: Path) -> None:
+    db = sqlite3.connect(tmp_path / "file", isolation_level=None)
+    db.execute("PRAGMA max_page_count = 1")
+    with pytest.raises(sqlite3.OperationalError, match="disk is full"):
+        migrate(db, tmp_path / "file", STEPS)
+    assert version_of(db) == 0
+    db.close()
+
+
 def test_results_of_this_version_survive_the_next_layout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -464,6 +474,30 @@ def test_a_database_of_somebody_else_is_moved_aside(tmp_path: Path) -> None:
     assert is_usable(opened)
     opened.close()
     assert len(asides(tmp_path)) == 1
+
+
+def test_a_file_whose_damage_sqlite_cannot_even_name_is_moved_aside(
+    tmp_path: Path, sound: Path
+) -> None:
+    damaged = sound.read_bytes().replace(b"seats_by_key", b"\xf3eats_by_key", 1)
+    (tmp_path / FILE).write_bytes(damaged)
+    opened = open_store(tmp_path)
+    assert is_usable(opened)
+    opened.close()
+    assert len(asides(tmp_path)) == 1
+
+
+def test_a_damaged_file_that_cannot_be_moved_is_left_and_the_reason_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    (tmp_path / FILE).write_bytes(b"no database " * 99)
+    with pytest.raises(StoreError, match="Permission denied"):
+        open_store(tmp_path)
+    assert (tmp_path / FILE).read_bytes() == b"no database " * 99
 
 
 # A place that will not do.
@@ -653,6 +687,17 @@ def test_another_daemon_that_could_not_leave_its_number_is_found_too(tmp_path: P
     with pytest.raises(StoreError, match="its process is not known"):
         open_store(tmp_path)
     opened.close()
+
+
+def test_a_disk_that_knows_no_locks_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with pytest.raises(StoreError, match="No locks available"):
+        open_store(tmp_path)
 
 
 def test_a_store_that_could_not_be_opened_holds_no_lock(tmp_path: Path) -> None:

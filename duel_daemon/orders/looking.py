@@ -7,7 +7,7 @@ from duel_daemon.player import Player
 from duel_daemon.rulebooks import SHELF, RuleBook
 from duel_daemon.table import Table
 from duel_daemon.terms import Unclear, find_book
-from duel_daemon.textwidth import aligned
+from duel_daemon.textwidth import aligned, wrapped
 
 LISTED = 40  # rows of `who` and `duels`; the rest is counted
 
@@ -22,7 +22,7 @@ def help_lines(words: str) -> list[str]:
     found = commands.find(words.split(maxsplit=1)[0])
     if isinstance(found, Unknown):
         return [found.sentence]
-    return commands.details(found)
+    return [row for line in commands.details(found) for row in wrapped(line)]
 
 
 async def rules(hall: Hall, player: Player, words: str) -> None:
@@ -38,7 +38,7 @@ def rules_lines(default: RuleBook, words: str) -> list[str]:
     return [
         f"{book.title}, from {book.start_text}.",
         *book.explanation.splitlines(),
-        f"Other games: {others}.",
+        *wrapped(f"Other games: {others}."),
     ]
 
 
