@@ -1,5 +1,6 @@
 """Command line -> settings -> trio.run; and what the operator reads."""
 
+import contextlib
 import fcntl
 import logging
 import os
@@ -86,6 +87,9 @@ def _run(argv: Sequence[str], settings: Settings, service: Service) -> int:
 def _open_store(directory: Path | None) -> Store | None:
     if directory is None:
         return None
+    if not directory.exists():
+        with contextlib.suppress(OSError):  # the store says better what is wrong
+            directory.mkdir(mode=0o700, parents=True)
     try:
         return Store.open(directory, now=time.time)
     except StoreTrouble as exc:

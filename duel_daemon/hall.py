@@ -200,7 +200,10 @@ class Hall:
 
     async def _mention_practice(self, player: Player) -> None:
         """Once in a visit, when somebody has waited long; unless they wait no longer by then."""
-        while (due := player.waits_since + LONELY_SECONDS) > trio.current_time():
+        while True:
+            due = player.waits_since + LONELY_SECONDS
+            if due <= trio.current_time():
+                break
             await trio.sleep_until(due)
         if self.lobby.offer_of(player) is not None and player.is_free:
             player.house(
@@ -403,7 +406,7 @@ class Hall:
         self.is_stopping = True
         for player in self.players:
             player.ask(None)
-            player.house(line(player))
+            player.tell(house(line(player)))  # one line, however long
         self.rematches.clear()
         for table in self.tables.values():
             table.stop()

@@ -37,7 +37,8 @@ def restore(hall: Hall, running: Running, reconnect: Callable[[str], Peer | None
     for kept in tables:
         _rebuild(hall, kept, players)
     hall.continue_counting(running.last_table)
-    log.info("restored: %d tables, %d players", len(hall.tables), len(hall.players))
+    if hall.players:
+        log.info("restored: %d tables, %d players", len(hall.tables), len(hall.players))
     return [player for player in hall.players if player.connection is not None]
 
 

@@ -116,7 +116,9 @@ class Server:
     _idents: Iterator[int] = attrs.field(factory=lambda: itertools.count(1), init=False)
     _shortage_logged_at: float = attrs.field(default=-SHORTAGE_LOG_SECONDS, init=False)
 
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+    async def run(  # noqa: ASYNC128 - _serve_all calls task_status.started()
+        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
         """Serve until stop() is called."""
         async with trio.open_nursery() as background:
             await background.start(self.memory.archivist.run)
@@ -187,9 +189,9 @@ class Server:
         if player.table is None or player.is_practising:
             return f"{CLOSING} {CLOSED}"
         if not self.memory.journal.keeps:
-            return f"{CLOSING} Your duel ends without a winner. {CLOSED}"
+            return f"The server is closing; duels end without a winner. {CLOSED}"
         code = player.table.codes[player.table.side_of(player)]
-        return f"{CLOSING} To go on later, answer the name prompt: {player.name} {code}. {CLOSED}"
+        return f"{CLOSING} Come back with: {player.name} {code}. {CLOSED}"
 
     # Accepting.
 
@@ -250,7 +252,9 @@ class Server:
                 try:
                     await self._serve_safely(peer, serve)
                 finally:
-                    await self._part(peer)
+                    with trio.move_on_after(FAREWELL_SECONDS, shield=True):
+                        await self._finish(peer)
+                    self._part(peer)
                     nursery.cancel_scope.cancel()
         except* Exception:  # from a task beside the visit
             log.exception("%s: a mistake of ours", peer.ident)
@@ -271,15 +275,22 @@ class Server:
         if peer.lost:
             log.info("%s is lost: %s", peer.ident, peer.lost)
 
-    async def _part(self, peer: Peer) -> None:
-        """The end of a connection; or of this process's part in it, if systemd holds it too."""
-        if self.hall.is_stopping and self.service.is_managed:
-            peer.let_go()
-            return
-        with trio.move_on_after(FAREWELL_SECONDS, shield=True):
+    @property
+    def _hands_over(self) -> bool:
+        """Whether the connections are to outlive this process: systemd holds them too."""
+        return self.hall.is_stopping and self.service.is_managed
+
+    async def _finish(self, peer: Peer) -> None:
+        if not self._hands_over:
             await peer.finish()
-        peer.close()
-        self.service.forget(peer.ident)
+
+    def _part(self, peer: Peer) -> None:
+        """The end of a connection, or of this process's part in it."""
+        if self._hands_over:
+            peer.let_go()
+        else:
+            peer.close()
+            self.service.forget(peer.ident)
 
 
 def _highest_ident(running: Running, stored: Iterable[str]) -> int:

@@ -1,4 +1,4 @@
-"""Coming back after a lost connection: the seat is kept, the clock is fair, the end is told once."""
+"""Coming back after a lost connection: the seat is kept, the clock is fair."""
 
 import re
 
