@@ -111,7 +111,7 @@ async def _sit_down(player: Player, table: Table) -> None:
     if table.is_over:
         player.house("That game is over now.")
         return
-    player.house(f"{table.names}: {table.terms.text}. Type unwatch to stop watching.")
+    player.house(f"{table.seating}. {table.terms.text}.", "Type unwatch to stop watching.")
     player.tell(text)
     player.watching = table
     table.watch(player)
