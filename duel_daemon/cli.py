@@ -1,5 +1,6 @@
 """Command line -> settings -> trio.run; and what the operator reads."""
 
+import contextlib
 import fcntl
 import logging
 import os
@@ -8,20 +9,37 @@ import signal
 import socket
 import struct
 import sys
+import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import trio
 
 from duel_daemon import __version__, logs
+from duel_daemon.archivist import Archivist
 from duel_daemon.hall import default_terms
+from duel_daemon.journal import Journal
+from duel_daemon.memory import Memory
 from duel_daemon.rulebooks import BY_SLUG
 from duel_daemon.server import CannotListen, Server, listen
-from duel_daemon.settings import Check, Loaded, Settings, SettingsError, changed, load, only_live
+from duel_daemon.service import Service
+from duel_daemon.settings import (
+    Check,
+    Loaded,
+    Settings,
+    SettingsError,
+    changed,
+    load,
+    only_live,
+    state_path,
+)
+from duel_daemon.store import Store, StoreError, StoreTrouble
 
 log = logging.getLogger("duel_daemon")
 
 WRONG_USAGE = 2
 CANNOT_START = 1
+JOURNAL = "journal"  # the file's name, beside the results
 SPARE_DESCRIPTORS = 64  # besides the connections: listeners, logs, files
 
 
@@ -42,14 +60,41 @@ def _main(argv: Sequence[str]) -> int:
     logs.set_up(loaded.settings.log_level, os.environ)
     _raise_descriptor_limit(loaded.settings.max_connections)
     try:
-        listeners = listen(loaded.settings.hosts, loaded.settings.port)
-    except CannotListen as exc:
+        return _run(argv, loaded.settings, Service.from_environment(os.environ))
+    except (CannotListen, StoreError) as exc:
         print(exc, file=sys.stderr)
         return CANNOT_START
-    if sys.stderr.isatty():
-        print(greeting(loaded.settings), file=sys.stderr)
-    trio.run(_serve, argv, loaded.settings, listeners)
+
+
+def _run(argv: Sequence[str], settings: Settings, service: Service) -> int:
+    directory = state_path(settings, os.environ)
+    store = _open_store(directory)
+    try:
+        listeners = service.listeners or listen(settings.hosts, settings.port)
+        if sys.stderr.isatty():
+            print(greeting(settings, directory), file=sys.stderr)
+        journal = Journal(directory / JOURNAL if directory is not None and store else None)
+        server = Server(
+            settings, listeners, memory=Memory(journal, Archivist(store)), service=service
+        )
+        trio.run(_serve, argv, server)
+    finally:
+        if store is not None:
+            store.close()
     return 0
+
+
+def _open_store(directory: Path | None) -> Store | None:
+    if directory is None:
+        return None
+    if not directory.exists():
+        with contextlib.suppress(OSError):  # the store says better what is wrong
+            directory.mkdir(mode=0o700, parents=True)
+    try:
+        return Store.open(directory, now=time.time)
+    except StoreTrouble as exc:
+        log.warning("%s Nothing is kept until the daemon is started again.", exc)
+        return None
 
 
 def _load(argv: Sequence[str]) -> Loaded:
@@ -75,13 +120,12 @@ def _raise_descriptor_limit(connections: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-async def _serve(argv: Sequence[str], settings: Settings, listeners: list[socket.socket]) -> None:
-    server = Server(settings, listeners)
+async def _serve(argv: Sequence[str], server: Server) -> None:
     on_terminal = sys.stderr.isatty()
     async with trio.open_nursery() as nursery:
         with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
             await nursery.start(server.run)
-            log.info("listening on port %d", settings.port)
+            log.info("listening on port %d", server.settings.port)
             async for number in signals:
                 if number != signal.SIGHUP or _terminal_is_gone(on_terminal):
                     break
@@ -96,11 +140,13 @@ def _terminal_is_gone(was_there: bool) -> bool:
 
 def _reload(server: Server, argv: Sequence[str]) -> None:
     """Reread the file: what can change while running does, the rest is named."""
+    server.service.reloading()
     try:
         new = _load(argv).settings
     except SettingsError as exc:
         for problem in exc.problems:
             log.error("not reloaded: %s", problem)
+        server.service.ready()
         return
     now, later = changed(server.settings, new)
     if later:
@@ -108,12 +154,13 @@ def _reload(server: Server, argv: Sequence[str]) -> None:
     server.reconfigure(only_live(server.settings, new))
     logs.set_level(new.log_level)
     log.info("reloaded: %s", ", ".join(now) or "nothing has changed")
+    server.service.ready()
 
 
 # What the operator reads on a terminal.
 
 
-def greeting(settings: Settings) -> str:
+def greeting(settings: Settings, state: Path | None) -> str:
     addresses = [host for host in settings.hosts if host] or local_addresses()
     first, *others = [f"nc {address} {settings.port}" for address in addresses]
     lines = [
@@ -121,6 +168,7 @@ def greeting(settings: Settings) -> str:
         f"Pupils type:  {first}   (or telnet instead of nc)",
         *(f"         or:  {other}" for other in others),
         f"The game:     {default_terms(settings).text}",
+        f"Results:      {state or 'are not kept'}",
         "Ctrl-C stops it.",
     ]
     return "\n".join(lines)

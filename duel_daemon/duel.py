@@ -137,6 +137,10 @@ class Duel:
     def leave(self, seat: Seat) -> Events:
         return self._forfeit(seat, Reason.LEFT)
 
+    def abandon(self) -> Events:
+        """Both have left: nobody wins."""
+        return self._end(None, Reason.LEFT, by=None) if self.is_on else ()
+
     def stop(self) -> Events:
         """The server ends it: nobody wins."""
         return self._end(None, Reason.STOPPED, by=None) if self.is_on else ()

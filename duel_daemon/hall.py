@@ -7,22 +7,27 @@ being released into the lobby. What a player may type, and what then is done, is
 import itertools
 import logging
 import random
-from collections.abc import Iterable, Iterator
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator
 
 import attrs
 import trio
 
 from duel_daemon import names
 from duel_daemon.contestant import Contestant, House
+from duel_daemon.ledger import Running
 from duel_daemon.lobby import Challenge, Lobby
 from duel_daemon.match import Side
+from duel_daemon.memory import Memory, new_code, people
+from duel_daemon.narrator import house
 from duel_daemon.opponents import Strength
 from duel_daemon.peer import Peer, Post
 from duel_daemon.player import Player
 from duel_daemon.rulebooks import BY_SLUG
 from duel_daemon.settings import Settings
 from duel_daemon.survey import HEAVY_NUMBER, Restriction
-from duel_daemon.table import Pace, Table
+from duel_daemon.table import Pace, Table, Venue
 from duel_daemon.terms import Terms, Wish
 
 log = logging.getLogger("duel_daemon")
@@ -37,7 +42,9 @@ class Hall:
     settings: Settings
     nursery: trio.Nursery
     rng: random.Random
-    post: Post = attrs.field(factory=Post, init=False)
+    memory: Memory
+    post: Post = attrs.field(init=False)
+    is_stopping: bool = attrs.field(default=False, init=False)
     lobby: Lobby[Player] = attrs.field(factory=Lobby, init=False)
     tables: dict[int, Table] = attrs.field(factory=dict, init=False)
     _players: dict[str, Player] = attrs.field(factory=dict, init=False)
@@ -45,6 +52,14 @@ class Hall:
     rematches: dict[Player, Player] = attrs.field(factory=dict, init=False)
     """Who has said `rematch`, and to whom."""
     _table_numbers: Iterator[int] = attrs.field(factory=lambda: itertools.count(1), init=False)
+    venue: Venue = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        memory = self.memory
+        self.post = memory.post
+        self.venue = Venue(
+            self.rng, self.post, memory.journal, time.time, memory.duel_over, self._release
+        )
 
     # Who is here.
 
@@ -70,14 +85,49 @@ class Hall:
     def enter(self, peer: Peer, name: str) -> Player:
         player = Player(name, peer)
         self._players[names.key(name)] = player
+        self.memory.entered(player)
         log.info("%s is %s", peer.ident, name)
+        return player
+
+    def come_back(self, peer: Peer, name: str, code: str) -> Player | None:
+        """Somebody who knows the code takes the seat that is kept, or takes over their own."""
+        player = self._players.get(names.key(name))
+        table = player.table if player is not None else None
+        if player is None or table is None:
+            return None
+        wanted = table.codes[table.side_of(player)]
+        if not secrets.compare_digest(wanted.encode(), code.upper().encode()):
+            return None
+        before = player.connection
+        player.connect(peer)
+        self.memory.connected(player)
+        if before is not None:
+            before.ask(None)
+            before.say(house("You are here on another connection now. The connection is closed."))
+            before.scope.cancel()
+        log.info("%s is %s again", peer.ident, player.name)
+        table.come_back(player)
         return player
 
     def rename(self, player: Player, name: str) -> None:
         del self._players[names.key(player.name)]
         log.info("%s is now %s", player.peer.ident, name)
+        self.memory.renamed(player.name, name)
         player.name = name
         self._players[names.key(name)] = player
+
+    def preferred(self, player: Player) -> None:
+        """A wish about the screen has changed."""
+        self.memory.preferred(player)
+
+    def lose(self, player: Player) -> None:
+        """The connection is lost. Only a seat in a duel with somebody is worth coming back to."""
+        if player.table is None or player.is_practising:
+            self.leave(player)
+            return
+        player.connection = None
+        self.memory.connected(player)
+        player.table.lose(player)
 
     def leave(self, player: Player) -> None:
         """Whatever the cause, everybody who must know is told here, once."""
@@ -86,6 +136,28 @@ class Hall:
         del self._players[names.key(player.name)]
         if player.table is not None:
             player.table.leave(player)
+        self.memory.left(player)
+
+    # Going on after a restart.
+
+    def take_in(self, player: Player, wish: Wish | None) -> None:
+        """Somebody who was here before the process was."""
+        self._players[names.key(player.name)] = player
+        if wish is not None:
+            self.lobby.offer(player, wish)
+
+    def reopen(self, table: Table) -> None:
+        self.tables[table.ident] = table
+        for player in people(table.sides):
+            player.table = table
+        self.nursery.start_soon(self._run, table)
+
+    def continue_counting(self, last_table: int) -> None:
+        self._table_numbers = itertools.count(last_table + 1)
+
+    def snapshot(self) -> Running:
+        """What is going on, for a new journal."""
+        return self.memory.snapshot(self.players, dict(self.lobby.offers()), self.tables.values())
 
     # Finding each other.
 
@@ -102,8 +174,15 @@ class Hall:
         else:
             self._wait(player, wish, fitting)
 
+    def withdraw_offer(self, player: Player) -> bool:
+        if not self.lobby.withdraw_offer(player):
+            return False
+        self.memory.offered(player, None)
+        return True
+
     def _wait(self, player: Player, wish: Wish, practising: Iterable[Player]) -> None:
         self.lobby.offer(player, wish)
+        self.memory.offered(player, wish)
         player.house(f"Waiting for an opponent: {wish.text}.")
         for other in practising:
             self._call_back(other, player)
@@ -121,7 +200,10 @@ class Hall:
 
     async def _mention_practice(self, player: Player) -> None:
         """Once in a visit, when somebody has waited long; unless they wait no longer by then."""
-        while (due := player.waits_since + LONELY_SECONDS) > trio.current_time():
+        while True:
+            due = player.waits_since + LONELY_SECONDS
+            if due <= trio.current_time():
+                break
             await trio.sleep_until(due)
         if self.lobby.offer_of(player) is not None and player.is_free:
             player.house(
@@ -175,6 +257,7 @@ class Hall:
         if table is not None:
             table.stop()
             del self.tables[table.ident]
+            self.memory.table_over(table)
             player.table = None
             player.ask(None)
             player.house("You leave the practice.")
@@ -187,6 +270,13 @@ class Hall:
         sides: tuple[Contestant, Contestant] = (player, house) if first else (house, player)
         self._open_table(terms, sides, "practice, it does not count")
 
+    @property
+    def pace(self) -> Pace:
+        settings = self.settings
+        return Pace(
+            settings.turn_seconds, settings.first_turn_extra_seconds, settings.return_seconds
+        )
+
     def _open_table(
         self,
         terms: Terms,
@@ -194,20 +284,21 @@ class Hall:
         why_first: str,
         watchers: Iterable[Player] = (),
     ) -> None:
-        settings = self.settings
+        ident = next(self._table_numbers)
         table = Table(
-            next(self._table_numbers),
             terms,
             sides,
-            Pace(settings.turn_seconds, settings.first_turn_extra_seconds),
-            settings.violations,
-            self.rng,
-            self.post,
-            self._release,
+            ident,
+            secrets.token_hex(8),
+            (new_code(), new_code()),
+            self.pace,
+            self.settings.violations,
+            self.venue,
             why_first,
         )
-        self.tables[table.ident] = table
-        for player in _people(sides):
+        self.tables[ident] = table
+        self.memory.seated(table)
+        for player in people(sides):
             player.table = table
         for watcher in watchers:
             watcher.watching = table
@@ -228,8 +319,10 @@ class Hall:
 
     def _abandon(self, table: Table) -> None:
         table.stop()
-        self.tables.pop(table.ident, None)
-        for player in _people(table.sides):
+        if self.tables.pop(table.ident, None) is not None:
+            self.memory.table_over(table)
+        self._forget_absent(table)
+        for player in people(table.sides):
             if player.table is table:
                 player.table = None
                 player.ask(None)
@@ -241,9 +334,11 @@ class Hall:
     def _release(self, table: Table) -> None:
         """A table is done: its players are back in the lobby."""
         del self.tables[table.ident]
+        self.memory.table_over(table)
         self._log_end(table)
         self._tell_watchers_it_is_over(table)
-        for player in _people(table.sides):
+        self._forget_absent(table)
+        for player in people(table.sides):
             player.table = None
             if table.finished:
                 player.last = table.finished[-1]
@@ -251,6 +346,13 @@ class Hall:
                 player.last_table = table
             if self._is_here(player):
                 self._offer_next_steps(player, table)
+
+    def _forget_absent(self, table: Table) -> None:
+        """Whoever is away has nothing to come back to any more."""
+        for player in people(table.sides):
+            if player.connection is None and self._is_here(player):
+                del self._players[names.key(player.name)]
+                self.memory.left(player)
 
     def _is_here(self, player: Player) -> bool:
         return self._players.get(names.key(player.name)) is player
@@ -261,7 +363,7 @@ class Hall:
 
     def _offer_next_steps(self, player: Player, table: Table) -> None:
         again = "practice, " if table.is_practice else "rematch, "
-        if not all(map(self._is_here, _people(table.sides))):
+        if not all(map(self._is_here, people(table.sides))):
             again = ""  # the other one has left
         player.house(f"Next: {again}play, review (what you did right), who, help or quit.")
         wish = self.lobby.offer_of(player)
@@ -292,21 +394,22 @@ class Hall:
         waiting = [other for other, wanted in self.rematches.items() if wanted is player]
         for other in waiting:
             del self.rematches[other]
+        if self.lobby.offer_of(player) is not None:
+            self.memory.offered(player, None)
         waiting += [_other(challenge, player) for challenge in self.lobby.clear(player)]
         for other in waiting:
             if other not in but:
                 other.house(f"{player.name} {why}.")
 
-    def stop(self, line: str) -> None:
-        """The server closes: one line to everybody, and none of whoever leaves now."""
+    def stop(self, line: Callable[[Player], str]) -> None:
+        """The server closes: one line to everybody. What the journal has kept stays in it."""
+        self.is_stopping = True
+        for player in self.players:
+            player.ask(None)
+            player.tell(house(line(player)))  # one line, however long
+        self.rematches.clear()
         for table in self.tables.values():
             table.stop()
-        self.rematches.clear()
-        for player in self.players:
-            self.lobby.clear(player)
-            player.table = None
-            player.peer.ask(None)
-            player.house(line)
         self.post.deliver()
 
 
@@ -318,10 +421,6 @@ def default_terms(settings: Settings) -> Terms:
         Restriction(settings.divisors),
         settings.best_of,
     )
-
-
-def _people(contestants: Iterable[Contestant]) -> list[Player]:
-    return [contestant for contestant in contestants if isinstance(contestant, Player)]
 
 
 def _other(challenge: Challenge[Player], player: Player) -> Player:

@@ -70,11 +70,16 @@ def _to_others(game: Game, event: Event) -> str:
 def end_sentence(event: Ended, game: Game) -> str:
     """How a duel ended otherwise than by the rules."""
     if event.by is None or event.winner is None:
-        return "The duel has been stopped. Nobody wins."
+        return f"{_NOBODY[event.reason]} Nobody wins."
     return f"{_HOW[event.reason].format(who=event.by.label, n=game.violations)} " + (
         f"{event.winner.label} wins!"
     )
 
+
+_NOBODY = {
+    Reason.STOPPED: "The duel has been stopped.",
+    Reason.LEFT: "Both players have left.",
+}
 
 _HOW = {
     Reason.RESIGNED: "{who} has left the duel (resigned).",

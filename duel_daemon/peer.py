@@ -5,9 +5,11 @@ before anybody waits again. Whoever does not read loses their own connection, ne
 time. What is said is not decided here.
 """
 
+import contextlib
 import math
 import socket
 from collections import deque
+from collections.abc import Callable
 
 import attrs
 import trio
@@ -30,6 +32,10 @@ class Gone(Exception):  # noqa: N818 - an end, not an error
         super().__init__(why)
         self.farewell = farewell
         """What the other side reads last, after all that follows from its leaving."""
+
+
+class Quit(Gone):
+    """Somebody leaves for good, or is sent away: there is nothing to come back to."""
 
 
 class WrongProtocol(Gone):
@@ -78,6 +84,9 @@ class Peer:
         """Around all that is done for this connection but its last words."""
         self.nursery: trio.Nursery | None = None
         """The connection's own; what is still unsent is sent from there."""
+        self.keep_wire: Callable[[str], None] | None = None
+        """Told what the decoder holds, whenever a restart would lose something by it."""
+        self.wire_state = ""
         self._sock = sock
         self._post = post
         self._limits = limits
@@ -93,6 +102,12 @@ class Peer:
         self._backlog = bytearray()
         self._writer = trio.Lock()
         _set_options(sock, limits)
+
+    def take_up(self, wire_state: str) -> None:
+        """This connection has been served before, by a process that is gone."""
+        self._decoder = wire.Decoder.thaw(wire_state)
+        self.wire_state = wire_state
+        self._first_bytes = None
 
     # Speaking.
 
@@ -217,6 +232,9 @@ class Peer:
             self._send(replies)
         if self._decoder.overrun:
             raise Gone("more than a person's client sends")
+        if self.keep_wire is not None and (state := self._decoder.freeze()) != self.wire_state:
+            self.wire_state = state
+            self.keep_wire(state)
         self._time_the_line(came)
 
     def _look_at_first_bytes(self, data: bytes) -> None:
@@ -275,8 +293,15 @@ class Peer:
         except OSError:
             pass  # the other side has closed already
 
+    def let_go(self) -> None:
+        """Close our end of it only: the connection is to outlive this process."""
+        self.lost = self.lost or "let go"
+        self._sock.close()
+
     def close(self) -> None:
         self.lost = self.lost or "closed"
+        with contextlib.suppress(OSError):
+            self._sock.shutdown(socket.SHUT_RDWR)  # close() alone does not, if systemd holds it too
         self._sock.close()
 
 

@@ -1,14 +1,16 @@
 """A person: a name, wishes about the screen, and a place.
 
-The connection is how a person is reached, not who they are.
+The connection is how a person is reached, not who they are: it may be lost while the seat at the
+table is kept.
 """
 
 import attrs
 
 from duel_daemon.commands import Place
+from duel_daemon.finished import Finished
 from duel_daemon.narrator import house
 from duel_daemon.peer import Peer
-from duel_daemon.table import Finished, Table
+from duel_daemon.table import Table
 from duel_daemon.textwidth import wrapped
 
 BELL = "\a"
@@ -19,7 +21,8 @@ class Player:
     """Somebody who has given a name. At a table, watching one, or just about."""
 
     name: str
-    peer: Peer
+    connection: Peer | None
+    """None while they are away from their table."""
     table: Table | None = None
     watching: Table | None = None
     last: Finished | None = None
@@ -31,8 +34,22 @@ class Player:
     """Or will, when they have waited for long."""
     bell: bool = False
     muted: bool = False
+    ascii_only: bool = False
     hinted_at: tuple[int, int, int] | None = None
     """The table, duel and turn of their last hint: asked there again, they get a move."""
+
+    @property
+    def peer(self) -> Peer:
+        """The connection of somebody who is here."""
+        assert self.connection is not None
+        return self.connection
+
+    def connect(self, peer: Peer) -> None:
+        self.connection = peer
+        peer.ascii_only = self.ascii_only
+
+    def prefer_ascii(self, is_on: bool) -> None:
+        self.ascii_only = self.peer.ascii_only = is_on
 
     @property
     def place(self) -> Place:
@@ -57,16 +74,19 @@ class Player:
         return self.last
 
     def tell(self, text: str) -> None:
-        self.peer.say(text)
+        if self.connection is not None:
+            self.connection.say(text)
 
     def house(self, *lines: str) -> None:
         """Lines of the house, in as many rows as the screen needs.
 
         The later rows are indented: nobody's talk can pass for a line of the house's own.
         """
-        self.peer.say(house(*(row for line in lines for row in wrapped(line, indent="  "))))
+        self.tell(house(*(row for line in lines for row in wrapped(line, indent="  "))))
 
     def ask(self, prompt: str | None) -> None:
+        if self.connection is None:
+            return
         if prompt is not None and self.bell:
-            self.peer.say(BELL)  # once: the prompt may be shown again, but it is still this turn
-        self.peer.ask(prompt)
+            self.connection.say(BELL)  # once: the prompt may come again, but it is still this turn
+        self.connection.ask(prompt)

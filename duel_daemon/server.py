@@ -9,22 +9,32 @@ import itertools
 import logging
 import random
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 import attrs
 import trio
 
+from duel_daemon.archivist import Archivist
 from duel_daemon.hall import Hall
+from duel_daemon.journal import Journal
+from duel_daemon.ledger import Running
+from duel_daemon.memory import Memory
 from duel_daemon.narrator import house
 from duel_daemon.peer import Peer, PeerLimits
+from duel_daemon.player import Player
+from duel_daemon.restoring import greet, restore
+from duel_daemon.service import Service
 from duel_daemon.settings import Settings
-from duel_daemon.visit import CLOSED, visit
+from duel_daemon.visit import CLOSED, go_on, visit
 
 log = logging.getLogger("duel_daemon")
 
 BACKLOG = 1024
 FAREWELL_SECONDS = 1.0  # for a connection's last words to go out
-STOPPING = f"The server is closing; duels end without a winner. {CLOSED}"  # fits one line
+CLOSING = "The server is closing."
+RESTARTING = "The server is restarting; please wait a moment."
+ARCHIVE_SECONDS = 2.0  # for results that are not stored yet, before the process ends
 FULL = f"Too many people are here; try again in a minute. {CLOSED}"
 
 # accept() fails like this when descriptors or memory run out; it is tried again when some are free.
@@ -97,6 +107,8 @@ class Server:
     settings: Settings
     listeners: list[socket.socket]
     rng: random.Random = attrs.field(factory=random.SystemRandom)
+    memory: Memory = attrs.field(factory=lambda: Memory(Journal(None), Archivist(None)))
+    service: Service = attrs.field(factory=Service)
     hall: Hall = attrs.field(init=False)
     _nursery: trio.Nursery = attrs.field(init=False)
     _connections: set[Peer] = attrs.field(factory=set, init=False)
@@ -104,19 +116,54 @@ class Server:
     _idents: Iterator[int] = attrs.field(factory=lambda: itertools.count(1), init=False)
     _shortage_logged_at: float = attrs.field(default=-SHORTAGE_LOG_SECONDS, init=False)
 
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+    async def run(  # noqa: ASYNC128 - _serve_all calls task_status.started()
+        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
         """Serve until stop() is called."""
+        async with trio.open_nursery() as background:
+            await background.start(self.memory.archivist.run)
+            background.start_soon(self.service.feed_watchdog)
+            await self._serve_all(task_status)
+            with trio.move_on_after(ARCHIVE_SECONDS):
+                await self.memory.archivist.finish()
+            background.cancel_scope.cancel()
+        self.memory.journal.close()
+
+    async def _serve_all(self, task_status: trio.TaskStatus[None]) -> None:
         async with trio.open_nursery() as tables, trio.open_nursery() as connections:
-            self.hall = Hall(self.settings, tables, self.rng)
+            self.hall = Hall(self.settings, tables, self.rng, self.memory)
             self._nursery = connections
+            self._go_on()
             acceptors = trio.CancelScope()
             connections.start_soon(self._accept_all, acceptors)
+            self.service.ready()
             task_status.started()
             await self._stop_asked.wait()
             acceptors.cancel()
+            self.service.stopping()
             self._say_goodbye()
             connections.cancel_scope.cancel()
         # The tables' nursery ends by itself: a stopped table's task has nothing left to do.
+
+    def _go_on(self) -> None:
+        """Take up what the process before this one was doing."""
+        running = self.memory.journal.load()
+        self._idents = itertools.count(_highest_ident(running, self.service.stored) + 1)
+        self.memory.is_restoring = True
+        players = restore(self.hall, running, self._reconnect)
+        self.memory.is_restoring = False
+        self.memory.journal.open(self.hall.snapshot)
+        for player in players:
+            self._nursery.start_soon(self._serve, player.peer, partial(go_on, self.hall, player))
+            greet(self.hall, player)
+        for ident, sock in self.service.stored.items():  # they were still asked for their name
+            self._admit(sock, ident, "before")
+        self.service.stored.clear()
+        self.hall.post.deliver()
+
+    def _reconnect(self, ident: str) -> Peer | None:
+        sock = self.service.stored.pop(ident, None)
+        return self._peer(sock, ident) if sock is not None else None
 
     def stop(self) -> None:
         self._stop_asked.set()
@@ -129,18 +176,40 @@ class Server:
         log.info(
             "stopping: %d connections, %d tables", len(self._connections), len(self.hall.tables)
         )
-        named = {player.peer for player in self.hall.players}
-        for peer in self._connections:
+        named = {player.connection for player in self.hall.players}
+        for peer in self._connections - named:
             peer.ask(None)
-            if peer not in named:
-                peer.say(house(f"The server is closing. {CLOSED}"))
-        self.hall.stop(STOPPING)
+            peer.say(house(RESTARTING if self.service.is_managed else f"{CLOSING} {CLOSED}"))
+        self.hall.stop(self._last_line)
+
+    def _last_line(self, player: Player) -> str:
+        """systemd does not say whether this is a stop or a restart: so it is no goodbye."""
+        if self.service.is_managed:
+            return RESTARTING
+        if player.table is None or player.is_practising:
+            return f"{CLOSING} {CLOSED}"
+        if not self.memory.journal.keeps:
+            return f"The server is closing; duels end without a winner. {CLOSED}"
+        code = player.table.codes[player.table.side_of(player)]
+        return f"{CLOSING} Come back with: {player.name} {code}. {CLOSED}"
 
     # Accepting.
 
     def admit(self, sock: socket.socket, address: str) -> None:
-        """Serve this connection, in a task and a nursery of its own."""
-        self._nursery.start_soon(self._serve, sock, address)
+        """Serve this new connection, in a task and a nursery of its own."""
+        ident = f"c{next(self._idents)}"
+        self.service.keep(ident, sock)
+        self._admit(sock, ident, address)
+
+    def _admit(self, sock: socket.socket, ident: str, address: str) -> None:
+        log.info("%s connects from %s", ident, address)
+        peer = self._peer(sock, ident)
+        self._nursery.start_soon(self._serve, peer, partial(visit, self.hall, peer))
+
+    def _peer(self, sock: socket.socket, ident: str) -> Peer:
+        settings = self.settings
+        limits = PeerLimits(settings.outbox_bytes, settings.line_seconds, settings.send_seconds)
+        return Peer(sock, ident, self.hall.post, limits)
 
     async def _accept_all(self, scope: trio.CancelScope) -> None:
         try:
@@ -174,38 +243,58 @@ class Server:
 
     # Serving.
 
-    async def _serve(self, sock: socket.socket, address: str) -> None:
+    async def _serve(self, peer: Peer, serve: Callable[[], Awaitable[None]]) -> None:
         """One connection, whatever happens in it."""
-        settings = self.settings
-        limits = PeerLimits(settings.outbox_bytes, settings.line_seconds, settings.send_seconds)
-        peer = Peer(sock, f"c{next(self._idents)}", self.hall.post, limits)
-        log.info("%s connects from %s", peer.ident, address)
         self._connections.add(peer)
         try:
             async with trio.open_nursery() as nursery:
                 peer.nursery = nursery
                 try:
-                    await self._serve_safely(peer)
+                    await self._serve_safely(peer, serve)
                 finally:
                     with trio.move_on_after(FAREWELL_SECONDS, shield=True):
-                        await peer.finish()
-                    peer.close()
+                        await self._finish(peer)
+                    self._part(peer)
                     nursery.cancel_scope.cancel()
         except* Exception:  # from a task beside the visit
             log.exception("%s: a mistake of ours", peer.ident)
         finally:
             self._connections.discard(peer)
 
-    async def _serve_safely(self, peer: Peer) -> None:
+    async def _serve_safely(self, peer: Peer, serve: Callable[[], Awaitable[None]]) -> None:
         if len(self._connections) > self.settings.max_connections:
             peer.say(house(FULL))
             return
         try:
             with peer.scope:
-                await visit(self.hall, peer)
+                await serve()
         except Exception:
             log.exception("%s: a mistake of ours", peer.ident)
             peer.ask(None)
             peer.say(house(f"Something went wrong on our side, sorry. {CLOSED}"))
         if peer.lost:
             log.info("%s is lost: %s", peer.ident, peer.lost)
+
+    @property
+    def _hands_over(self) -> bool:
+        """Whether the connections are to outlive this process: systemd holds them too."""
+        return self.hall.is_stopping and self.service.is_managed
+
+    async def _finish(self, peer: Peer) -> None:
+        if not self._hands_over:
+            await peer.finish()
+
+    def _part(self, peer: Peer) -> None:
+        """The end of a connection, or of this process's part in it."""
+        if self._hands_over:
+            peer.let_go()
+        else:
+            peer.close()
+            self.service.forget(peer.ident)
+
+
+def _highest_ident(running: Running, stored: Iterable[str]) -> int:
+    """Connections keep their names over a restart, so no new one may get the same."""
+    idents = [*stored, *(player.connection for player in running.players.values())]
+    numbers = [int(ident[1:]) for ident in idents if ident[1:].isdecimal()]
+    return max(numbers, default=0)

@@ -1,107 +1,129 @@
 """One match being played: the only owner of its duel and of the turn clock.
 
-Players act on it through their own tasks; the table's task keeps the time, moves for the house
-and makes the pauses between the duels of a match.
+Players act on it through their own tasks; the table's task keeps the time, gives up the seats of
+those who do not come back, moves for the house and makes the pauses between the duels of a match.
 """
 
+import itertools
+import math
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 
 import attrs
 import trio
 
+from duel_daemon import ledger, scoreboard
 from duel_daemon.aside import consider
 from duel_daemon.contestant import Contestant, House
-from duel_daemon.duel import Duel, Events, Game, Result, Turn
-from duel_daemon.events import Ended, Reason, Seat, TurnBegan
-from duel_daemon.match import Match, Mirror, Series, Side
-from duel_daemon.narrator import house, seconds, tell
+from duel_daemon.duel import Duel, Events, Game, Result, Turn, replay
+from duel_daemon.events import Ended, Moved, Reason, Seat, TurnBegan, TurnLost
+from duel_daemon.finished import Finished
+from duel_daemon.journal import Journal
+from duel_daemon.ledger import KeptDuel, KeptTable
+from duel_daemon.match import Mirror, Side
+from duel_daemon.narrator import HOUSE, house, seconds, tell
 from duel_daemon.peer import Post
+from duel_daemon.presence import Presence
+from duel_daemon.retelling import last_turn, transcript
 from duel_daemon.review import review
-from duel_daemon.terms import Terms
-from duel_daemon.turnclock import Alarm, TurnClock
+from duel_daemon.seating import Seating
+from duel_daemon.turnclock import Alarm, Ticker
 
 PAUSE_SECONDS = 5.0  # between the duels of a match: time to read the score
-TURNS_RETOLD = 100  # to somebody who begins to watch
 
 
 @attrs.frozen
 class Pace:
-    """How long a turn may take."""
+    """How long a turn may take, and how long a lost connection's seat is kept."""
 
     turn_seconds: float
     first_turn_extra_seconds: float
+    return_seconds: float
 
 
 @attrs.frozen
-class Finished:
-    """A duel that has ended, as its players remember it."""
+class Venue:
+    """What the tables of a hall share."""
 
-    terms: Terms
-    game: Game
-    turns: tuple[Turn, ...]
-    result: Result
-    seats: dict[Seat, Contestant]
-    """Who sat where."""
-
-    @property
-    def is_practice(self) -> bool:
-        return any(isinstance(contestant, House) for contestant in self.seats.values())
-
-    def seat_of(self, contestant: Contestant) -> Seat:
-        return Seat.ONE if self.seats[Seat.ONE] is contestant else Seat.TWO
+    rng: random.Random
+    post: Post
+    journal: Journal
+    now: Callable[[], float]
+    """The wall clock, for the record."""
+    on_duel_over: Callable[["Table", Finished], None]
+    on_over: Callable[["Table"], None]
 
 
 @attrs.define(eq=False)
-class Table:
+class Table(Seating):
     """Two contestants and a series of duels between them. Side A moves first in the first."""
 
     ident: int
-    terms: Terms
-    sides: tuple[Contestant, Contestant]
+    uid: str
+    """Unique over restarts."""
+    codes: tuple[str, str]
+    """What each must know to come back to the seat."""
     pace: Pace
     violations: int
-    rng: random.Random
-    post: Post
-    on_over: Callable[["Table"], None]
+    venue: Venue
     why_first: str
     """How it came that side A moves first, in a few words."""
 
-    series: Series = attrs.field(init=False)
     duel: Duel = attrs.field(init=False)
     finished: list[Finished] = attrs.field(factory=list, init=False)
-    watchers: list[Contestant] = attrs.field(factory=list, init=False)
-    is_over: bool = attrs.field(default=False, init=False)
+    presence: Presence = attrs.field(init=False)
     _has_begun: bool = attrs.field(default=False, init=False)
-    _clock: TurnClock = attrs.field(default=TurnClock(0.0, 0.0), init=False)
-    _warned_at: float = attrs.field(default=0.0, init=False)
-    """The last alarm that was rung for this turn, or its beginning."""
+    _started: float = attrs.field(default=0.0, init=False)
+    _turn_seconds: list[float] = attrs.field(factory=list, init=False)
+    _ticker: Ticker = attrs.field(factory=Ticker, init=False)
     _resume_at: float = attrs.field(default=0.0, init=False)
     """When the next duel of the match begins."""
     _sleep: trio.CancelScope = attrs.field(factory=trio.CancelScope, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.series = Mirror() if self.terms.mirror else Match(self.terms.best_of)
+        self.presence = Presence(self.pace.return_seconds)
         self.duel = Duel(self._next_game())
 
-    # Who sits where.
+    @classmethod
+    def rebuilt(
+        cls, kept: KeptTable, sides: tuple[Contestant, Contestant], pace: Pace, venue: Venue
+    ) -> "Table":
+        """The table as it was, from what the journal has kept. Both are away until they are back.
 
-    def seat_of(self, contestant: Contestant) -> Seat:
-        return self.series.seat(Side.A if self.sides[Side.A] is contestant else Side.B)
+        A duel whose end was not written down any more has ended all the same, if its last move
+        ended it.
+        """
+        table = cls(
+            kept.terms, sides, kept.ident, kept.uid, kept.codes, pace, kept.violations, venue,
+            kept.why_first,
+        )  # fmt: skip
+        for duel in kept.duels:
+            table._take_up(duel)
+        if not table.duel.is_on and not table.series.is_over:
+            table._resume_at = trio.current_time() + PAUSE_SECONDS
+        return table
 
-    def at(self, seat: Seat) -> Contestant:
-        return self.sides[self.series.side(seat)]
-
-    def opponent_of(self, contestant: Contestant) -> Contestant:
-        return self.sides[Side.B] if self.sides[Side.A] is contestant else self.sides[Side.A]
+    def _take_up(self, kept: KeptDuel) -> None:
+        self._has_begun = True
+        game = attrs.evolve(self.terms.game(self.violations, self.venue.rng), number=kept.number)
+        seats = itertools.cycle(Seat)
+        self.duel = replay(game, (Turn(next(seats), divisor) for divisor, _ in kept.turns))
+        self._started = kept.started
+        self._turn_seconds = [took for _, took in kept.turns]
+        result = self.duel.result
+        if kept.ended is not None:
+            result = Result(Seat(kept.winner) if kept.winner else None, Reason(kept.reason))
+            self.duel.result = result
+        if result is not None:
+            self._remember(result, kept.ended or self.venue.now())
+        else:
+            self._set_clock()
 
     @property
-    def is_practice(self) -> bool:
-        return any(isinstance(side, House) for side in self.sides)
-
-    @property
-    def names(self) -> str:
-        return f"{self.at(Seat.ONE).name} against {self.at(Seat.TWO).name}"
+    def seating(self) -> str:
+        """Who is who, in the duel that is on or was last on."""
+        seats = self.finished[-1].seats if self.duel.result else {s: self.at(s) for s in Seat}
+        return f"Player 1 is {seats[Seat.ONE].name}, Player 2 is {seats[Seat.TWO].name}"
 
     @property
     def seating(self) -> str:
@@ -122,26 +144,33 @@ class Table:
                 f"Your opponent is {opponent.name}.",
                 f"You are {seat.label}; {order} ({self.why_first}).",
                 f"{self._game_text()}; {self._pace_text()}.",
-                *self._forfeit_lines(),
             )
+            contestant.tell(self._if_lost(side))
         for watcher in self.watchers:  # whoever watched the last game of these two
             watcher.house("They play again.", f"{self.seating}. {self._game_text()}.")
         if self.watchers:
-            self._tell_watch_count()
+            self.tell_watch_count()
         self._open_duel()
 
     def _game_text(self) -> str:
         """The terms with the number that was drawn, if one was."""
-        return attrs.evolve(self.terms, number=self.duel.number).text
+        return attrs.evolve(self.terms, number=self.duel.game.number).text
 
     def _pace_text(self) -> str:
         if not self.pace.turn_seconds:
             return "take all the time you like"
         return f"{seconds(self.pace.turn_seconds)} a turn"
 
-    def _forfeit_lines(self) -> Iterable[str]:
-        if not self.is_practice:
-            yield "Whoever leaves or loses the connection loses the duel."
+    def _if_lost(self, side: Side) -> str:
+        """One line, however long: people copy from it."""
+        if self.is_practice:
+            return ""
+        if not self.pace.return_seconds:
+            return f"{HOUSE}Whoever leaves or loses the connection loses the duel.\n"
+        return (
+            f"{HOUSE}If you lose the connection, connect again and answer the name prompt with: "
+            f"{self.sides[side].name} {self.codes[side]}\n"
+        )
 
     async def play(self, contestant: Contestant, divisor: int) -> None:
         """A number was typed by somebody who sits here."""
@@ -150,7 +179,16 @@ class Table:
             after = duel.game.book.result(duel.number, divisor)
             await consider(after, duel.game.survey, after)
         if duel.is_on:  # it may have ended while a large number was considered
-            self._follow(duel.play(seat, divisor))
+            events = duel.play(seat, divisor)
+            if isinstance(events[0], Moved | TurnLost):
+                self._keep_turn(divisor)
+            self._follow(events)
+
+    def _keep_turn(self, divisor: int) -> None:
+        """Nothing is told before it is kept."""
+        took = self._ticker.used(trio.current_time())
+        self._turn_seconds.append(took)
+        self.venue.journal.write(ledger.turn(self.ident, divisor, took))
 
     def resign(self, contestant: Contestant) -> None:
         """Give up the duel that is on; between duels, the match."""
@@ -166,27 +204,63 @@ class Table:
         if not self.is_over:
             self._forfeit_match(contestant)
 
+    def lose(self, contestant: Contestant) -> None:
+        """A connection is lost; the seat may be kept for a while."""
+        side = self.side_of(contestant)
+        if self.is_practice or not self.presence.lose(side, trio.current_time()):
+            self.leave(contestant)
+            return
+        for reader in (self.sides[side.other], *self.watchers):
+            reader.house(
+                f"{contestant.name} has lost the connection; the seat is kept for "
+                f"{seconds(self.pace.return_seconds)}."
+            )
+        self._stand_or_go_on()
+        self._sleep.cancel()
+
+    def come_back(self, contestant: Contestant) -> None:
+        """A player is here again, on a new screen; or on the old one, after a restart."""
+        side = self.side_of(contestant)
+        if self.presence.is_away(side):
+            self.presence.come_back(side)
+            for reader in (self.sides[side.other], *self.watchers):
+                reader.house(f"{contestant.name} is back.")
+        self._stand_or_go_on()
+        self._show_position(contestant)
+        self._sleep.cancel()
+
+    def _show_position(self, contestant: Contestant) -> None:
+        side, seat = self.side_of(contestant), self.seat_of(contestant)
+        opponent = self.sides[side.other]
+        contestant.house(f"You play {opponent.name}: {self._game_text()}. You are {seat.label}.")
+        if self.terms.best_of > 1 or self.terms.mirror:
+            contestant.house(f"{scoreboard.score(self.series, self.names_by_side)}.")
+        if self.presence.is_away(side.other):
+            contestant.house(f"{opponent.name} is away; the seat is kept for a while.")
+        result = self.duel.result
+        if result is None or result.reason.by_the_rules:  # an end that may not have been read
+            contestant.tell(last_turn(self.duel.game, self.duel.turns, seat))
+        if not self.duel.is_on:
+            return
+        left = self.seconds_left()
+        if left < math.inf:
+            who = "you" if self.duel.mover is seat else opponent.name
+            contestant.house(f"{seconds(left)} left for {who}.")
+        if self.duel.mover is seat:
+            contestant.ask(self.duel.game.book.prompt(seat))
+
+    @property
+    def unfinished(self) -> KeptDuel:
+        """The duel that is on, as the journal keeps it."""
+        turns = zip(self.duel.turns, self._turn_seconds, strict=True)
+        timed = [(turn.divisor, round(took, 3)) for turn, took in turns]
+        return KeptDuel(self.duel.game.number, self._started, timed)
+
     def stop(self) -> None:
-        """The server closes. It tells the players itself."""
+        """The server closes, or something better came up. Whoever stops it tells the players."""
         self.duel.stop()
         self.is_over = True
         self._sleep.cancel()
-
-    def watch(self, watcher: Contestant) -> None:
-        self.watchers.append(watcher)
-        self._tell_watch_count()
-
-    def unwatch(self, watcher: Contestant) -> None:
-        self.watchers.remove(watcher)
-        self._tell_watch_count()
-
-    def _tell_watch_count(self) -> None:
-        if self.is_over:
-            return
-        count = len(self.watchers)
-        texts = {0: "Nobody is watching any more.", 1: "1 person is watching."}
-        for side in self.sides:
-            side.house(texts.get(count, f"{count} people are watching."))
 
     async def transcript(self) -> str:
         """The duel that is on, or was last on, as a watcher has read it up to this moment."""
@@ -197,14 +271,15 @@ class Table:
             text = await consider(duel.game.number, transcript, duel.game, turns, duel.result)
             if duel is self.duel and len(turns) == len(duel.turns):  # else it has gone on meanwhile
                 break
-        return text if duel.is_on else f"{text}{house(f'{self._score()}.')}"
+        score = scoreboard.score(self.series, self.names_by_side)
+        return text if duel.is_on else f"{text}{house(f'{score}.')}"
 
     # The table's own task: the time, the house's moves, the pauses.
 
     async def run(self) -> None:
         while not self.is_over:
             await self._next_step()
-            self.post.deliver()
+            self.venue.post.deliver()
 
     async def _next_step(self) -> None:
         mover = self.at(self.duel.mover)
@@ -212,6 +287,8 @@ class Table:
             await consider(self.duel.number, self.duel.game.survey, self.duel.number)
             if not self.is_over:
                 self.begin()
+        elif self.presence.due <= trio.current_time():
+            self._give_up_seats()
         elif not self.duel.is_on:
             await self._between_duels()
         elif isinstance(mover, House):
@@ -222,7 +299,7 @@ class Table:
 
     def seconds_left(self) -> float:
         """Of the turn that is on; infinite without a clock."""
-        return self._clock.left(trio.current_time())
+        return self._ticker.left(trio.current_time())
 
     def _set_clock(self, extra_seconds: float = 0.0) -> None:
         """A turn begins.
@@ -231,20 +308,26 @@ class Table:
         sleeps for: a turn costs no deadline. Only after the longer first turn they may not.
         """
         given = self.pace.turn_seconds and self.pace.turn_seconds + extra_seconds
-        self._clock = TurnClock(trio.current_time(), given)
-        self._warned_at = self._clock.began
-        first_alarm = self._clock.next_alarm(self._warned_at).at
+        self._ticker.set(trio.current_time(), given)
+        if self.presence.anybody_is_away:
+            self._stand_or_go_on()
+        first_alarm = self._ticker.alarm.at
         if first_alarm < self._sleep.deadline:
             self._sleep.deadline = first_alarm
 
+    def _stand_or_go_on(self) -> None:
+        """While somebody is away, the clock runs only in their own turn, and never for both."""
+        away, mover = self.presence, self.series.side(self.duel.mover)
+        stands = away.both_are_away or (away.anybody_is_away and not away.is_away(mover))
+        (self._ticker.stand if stands else self._ticker.go_on)(trio.current_time())
+
     async def _keep_time(self) -> None:
         """Ring the alarm that is due, or sleep until one is."""
-        alarm = self._clock.next_alarm(self._warned_at)
-        if trio.current_time() < alarm.at:
-            await self._rest(alarm.at)
+        due = self._ticker.alarm.at
+        if trio.current_time() < due:
+            await self._rest(due)
         else:
-            self._warned_at = alarm.at
-            self._ring(alarm)
+            self._ring(self._ticker.ring())
 
     def _ring(self, alarm: Alarm) -> None:
         if alarm.seconds_left:
@@ -254,12 +337,23 @@ class Table:
 
     async def _rest(self, until: float) -> None:
         """Sleep, unless something happens that this task must see to."""
-        with trio.CancelScope(deadline=until) as self._sleep:
+        with trio.CancelScope(deadline=min(until, self.presence.due)) as self._sleep:
             await trio.sleep_forever()
 
+    def _give_up_seats(self) -> None:
+        """Whoever is away has been waited for long enough."""
+        if not self.presence.both_are_away:
+            for side in self.presence.overdue(trio.current_time()):
+                self.leave(self.sides[side])
+        elif self.duel.is_on:
+            self._follow(self.duel.abandon())
+        else:
+            self._close()
+
     async def _between_duels(self) -> None:
-        if isinstance(self.series, Mirror) and self.series.needs_mistakes:
-            await self._count_mistakes(self.series)
+        if self.series.is_over:
+            if isinstance(self.series, Mirror) and self.series.needs_mistakes:
+                await self._count_mistakes(self.series)
             if not self.is_over:  # somebody may have left meanwhile
                 self._announce_match()
         elif trio.current_time() < self._resume_at:
@@ -281,13 +375,17 @@ class Table:
     def _next_game(self) -> Game:
         if self.terms.mirror and self.finished:
             return self.finished[0].game
-        return self.terms.game(self.violations, self.rng)
+        return self.terms.game(self.violations, self.venue.rng)
 
     # What follows from it all.
 
     def _open_duel(self) -> None:
+        self._started, self._turn_seconds = self.venue.now(), []
+        self.venue.journal.write(ledger.begin(self.ident, self.duel.number, self._started))
+        self.presence.begin_duel()
+        events = self.duel.open()
         self._set_clock(self.pace.first_turn_extra_seconds)
-        self._follow(self.duel.open())
+        self._follow(events)
 
     def _follow(self, events: Events) -> None:
         """Tell everybody, ask the mover, and see to what comes next."""
@@ -315,21 +413,18 @@ class Table:
 
     def _conclude(self, ended: Ended) -> None:
         """The duel is over: remember it, tell both how it went, and go on or end."""
+        now = self.venue.now()
+        self.venue.journal.write(ledger.end(self.ident, ended.winner, ended.reason.value, now))
         seats = {seat: self.at(seat) for seat in Seat}
-        result = Result(ended.winner, ended.reason)
-        self.finished.append(
-            Finished(self.terms, self.duel.game, tuple(self.duel.turns), result, seats)
-        )
+        self._remember(Result(ended.winner, ended.reason), now)
         for seat, contestant in seats.items():
             contestant.ask(None)
-            contestant.house(_outcome(seat, ended, seats[seat.other].name))
-        self.series.record(ended.winner)
-        if (
-            ended.reason is Reason.LEFT
-            and ended.by is not None
-            and not self._is_lost_by(seats[ended.by])
-        ):
-            self._tell_all(f"{seats[ended.by.other].name} wins the match.")
+            contestant.house(scoreboard.outcome(seat, ended, seats[seat.other].name))
+        leaver = seats[ended.by] if ended.reason is Reason.LEFT and ended.by else None
+        if ended.reason is Reason.LEFT and leaver is None:
+            self._close()  # both have left
+        elif leaver is not None and not self._is_lost_by(leaver):
+            self.tell_all(f"{self.opponent_of(leaver).name} wins the match.")
             self._close()
         elif not self.series.is_over:
             self._announce_next_duel()
@@ -337,6 +432,22 @@ class Table:
             self._sleep.cancel()
         else:
             self._announce_match()
+
+    def _remember(self, result: Result, ended: float) -> None:
+        finished = Finished(
+            f"{self.uid}.{len(self.finished) + 1}",
+            self.terms,
+            self.duel.game,
+            tuple(self.duel.turns),
+            tuple(self._turn_seconds),
+            result,
+            {seat: self.at(seat) for seat in Seat},
+            self._started,
+            ended,
+        )
+        self.finished.append(finished)
+        self.series.record(result.winner)
+        self.venue.on_duel_over(self, finished)
 
     def _is_lost_by(self, leaver: Contestant) -> bool:
         """Whether the match is decided for the other side already, without the leaving."""
@@ -346,8 +457,8 @@ class Table:
     def _announce_next_duel(self) -> None:
         self._resume_at = trio.current_time() + PAUSE_SECONDS
         first = self.at(Seat.ONE)
-        self._tell_all(
-            f"{self._score()}.",
+        self.tell_all(
+            f"{scoreboard.score(self.series, self.names_by_side)}.",
             f"The next duel begins in {seconds(PAUSE_SECONDS)}; {first.name} is Player 1 then.",
         )
         for side in self.sides:
@@ -356,60 +467,17 @@ class Table:
 
     def _announce_match(self) -> None:
         if self.series.played > 1:
-            self._tell_all(f"{self._score()}. {self._match_result()}")
+            score = scoreboard.score(self.series, self.names_by_side)
+            self.tell_all(f"{score}. {scoreboard.match_result(self.series, self.names_by_side)}")
         self._close()
-
-    def _score(self) -> str:
-        a, b = (f"{self.sides[side].name} {self.series.wins[side]}" for side in Side)
-        return f"The score: {a}, {b}"
-
-    def _match_result(self) -> str:
-        winner, series = self.series.winner, self.series
-        by_mistakes = ""
-        if isinstance(series, Mirror) and series.mistakes is not None:
-            a, b = (f"{self.sides[side].name} {series.mistakes[side]}" for side in Side)
-            by_mistakes = f" (mistakes: {a}, {b})"
-        if winner is None:
-            return f"The match is drawn{by_mistakes}."
-        return f"{self.sides[winner].name} wins the match{by_mistakes}."
 
     def _forfeit_match(self, leaver: Contestant, how: str = "") -> None:
         left = " ".join(filter(None, (f"{leaver.name} has left the match", how)))
-        self._tell_all(f"{left}. {self.opponent_of(leaver).name} wins the match.")
+        self.tell_all(f"{left}. {self.opponent_of(leaver).name} wins the match.")
         self._close()
-
-    def _tell_all(self, *lines: str) -> None:
-        text = house(*lines)
-        for contestant in (*self.sides, *self.watchers):
-            contestant.tell(text)
 
     def _close(self) -> None:
         self.is_over = True
+        self.venue.journal.write(ledger.over(self.ident))
         self._sleep.cancel()
-        self.on_over(self)
-
-
-def _outcome(seat: Seat, ended: Ended, opponent: str) -> str:
-    if ended.winner is None:
-        return "Nobody won this duel."
-    return f"You won against {opponent}!" if ended.winner is seat else f"{opponent} won this duel."
-
-
-def transcript(game: Game, turns: Sequence[Turn], result: Result | None = None) -> str:
-    """A duel retold to a watcher; of a very long one only the last turns."""
-    left_out = max(0, len(turns) - TURNS_RETOLD) // 2 * 2  # even, so that Player 1 comes next
-    number = game.number
-    for turn in turns[:left_out]:
-        if game.fault(number, turn.divisor) is None:
-            number = game.book.result(number, turn.divisor)
-    duel = Duel(attrs.evolve(game, number=number))
-    opened, began = duel.open()
-    told = [tell(game, (opened,)).watchers, tell(game, (began,)).watchers]
-    if left_out:
-        told[0] = house(f"({left_out} earlier turns are left out)")
-    told += [tell(game, duel.play(turn.seat, turn.divisor)).watchers for turn in turns[left_out:]]
-    if result is not None and result.winner is not None and duel.is_on:
-        # Not by the rules: whoever did not win had enough, or no time left.
-        ended = Ended(result.winner, result.reason, result.winner.other, duel.number)
-        told.append(tell(game, (ended,)).watchers)
-    return "".join(told)
+        self.venue.on_over(self)

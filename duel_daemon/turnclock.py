@@ -31,6 +31,10 @@ class TurnClock:
     seconds: float
     """What the turn was given; 0 means as long as one likes."""
 
+    def shifted(self, seconds: float) -> "TurnClock":
+        """The same clock after it has stood still for so long."""
+        return TurnClock(self.began + seconds, self.seconds)
+
     def left(self, now: float) -> float:
         return self.began + self.seconds - now if self.seconds else math.inf
 
@@ -49,3 +53,50 @@ class TurnClock:
         if self.seconds <= SHORT_TURN_SECONDS:
             return (half,)
         return (half, LAST_WARNING_SECONDS)
+
+
+@attrs.define
+class Ticker:
+    """The clock of a table: set anew for every turn, and stopped while it would be unfair."""
+
+    _clock: TurnClock = attrs.field(default=TurnClock(0.0, 0.0), init=False)
+    _rung_at: float = attrs.field(default=0.0, init=False)
+    """The last alarm that was rung for this turn, or its beginning."""
+    _stands_since: float | None = attrs.field(default=None, init=False)
+
+    def set(self, now: float, turn_seconds: float) -> None:
+        """A turn begins."""
+        self._clock = TurnClock(now, turn_seconds)
+        self._rung_at = now
+        self._stands_since = None
+
+    def used(self, now: float) -> float:
+        """How long the turn has taken so far."""
+        return self._time(now) - self._clock.began
+
+    def left(self, now: float) -> float:
+        return self._clock.left(self._time(now))
+
+    def _time(self, now: float) -> float:
+        return now if self._stands_since is None else self._stands_since
+
+    def stand(self, now: float) -> None:
+        if self._stands_since is None:
+            self._stands_since = now
+
+    def go_on(self, now: float) -> None:
+        if self._stands_since is not None:
+            stood = now - self._stands_since
+            self._clock, self._rung_at = self._clock.shifted(stood), self._rung_at + stood
+            self._stands_since = None
+
+    @property
+    def alarm(self) -> Alarm:
+        """The next one that has not been rung; never, while the clock stands."""
+        return NEVER if self._stands_since is not None else self._clock.next_alarm(self._rung_at)
+
+    def ring(self) -> Alarm:
+        """The alarm is heard: the next one comes after it."""
+        alarm = self.alarm
+        self._rung_at = alarm.at
+        return alarm

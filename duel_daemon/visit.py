@@ -5,6 +5,7 @@ What ends a visit is told here, once, to the visitor; the others hear of it from
 
 import logging
 import math
+import re
 
 import trio
 
@@ -15,7 +16,7 @@ from duel_daemon.names import Refusal
 from duel_daemon.narrator import house, seconds
 from duel_daemon.orders import carry_out
 from duel_daemon.orders.looking import help_lines, rules_lines, who_lines
-from duel_daemon.peer import Gone, Peer, WrongProtocol
+from duel_daemon.peer import Gone, Peer, Quit, WrongProtocol
 from duel_daemon.player import Player
 from duel_daemon.terms import Wish
 from duel_daemon.wire import DOT
@@ -24,51 +25,90 @@ log = logging.getLogger("duel_daemon")
 
 NAME_PROMPT = "Your name (Enter for a guest name): "
 CLOSED = "The connection is closed."
+RETURNING = re.compile(r"(\S+)\s+([A-Za-z0-9]{4}-[A-Za-z0-9]{4})")
+CODE_TRIES = 3  # in one connection
 
 
 async def visit(hall: Hall, peer: Peer) -> None:
-    """Serve a connection until it ends. Nothing but trio's Cancelled gets out of here."""
+    """Serve a new connection until it ends. Nothing but trio's Cancelled gets out of here."""
     try:
-        name = await _ask_name(hall, peer)
-        player = hall.enter(peer, name)
-        try:
-            player.house(f"Welcome, {name}. Type help for help, rules for the rules.")
-            hall.look(player, Wish(hall.default_terms))
-            await _serve(hall, player)
-        finally:
-            hall.leave(player)
-            hall.post.deliver()
+        await _stay(hall, peer, await _arrive(hall, peer))
     except WrongProtocol as exc:
         peer.ask(None)
         peer.say(house(f"No {exc} here, but a game for nc or telnet. {CLOSED}"))
         log.info("%s spoke %s", peer.ident, exc)
     except Gone as exc:
-        peer.ask(None)
-        if exc.farewell:
-            peer.say(house(exc.farewell))
-        log.info("%s is gone: %s", peer.ident, exc)
+        _bid_farewell(peer, exc)
+
+
+async def go_on(hall: Hall, player: Player) -> None:
+    """Serve a connection that outlived the process which served it before."""
+    peer = player.peer
+    try:
+        await _stay(hall, peer, player)
+    except Gone as exc:
+        _bid_farewell(peer, exc)
+
+
+def _bid_farewell(peer: Peer, exc: Gone) -> None:
+    peer.ask(None)
+    if exc.farewell:
+        peer.say(house(exc.farewell))
+    log.info("%s is gone: %s", peer.ident, exc)
+
+
+async def _stay(hall: Hall, peer: Peer, player: Player) -> None:
+    """Whoever quits has left; any other end may be the network's doing, and is only a loss."""
+    has_quit = False
+    try:
+        await _serve(hall, player)
+    except Quit:
+        has_quit = True
+        raise
+    finally:
+        taken_over = player.connection is not peer
+        if not taken_over and not hall.is_stopping:
+            (hall.leave if has_quit else hall.lose)(player)
+            hall.post.deliver()
 
 
 # The name.
 
 
-async def _ask_name(hall: Hall, peer: Peer) -> str:
+async def _arrive(hall: Hall, peer: Peer) -> Player:
+    """Ask for a name until there is one, or somebody is back."""
     terms = hall.default_terms
     peer.say(house(f"Welcome to duel-daemon. The game is {terms.text}. Type help at any time."))
     peer.ask(NAME_PROMPT)
+    wrong_codes = 0
     with trio.move_on_after(hall.settings.name_seconds):
-        while True:
-            name = _named(hall, peer, await peer.line())
-            if name is not None:
+        while wrong_codes < CODE_TRIES:
+            line = (await peer.line()).strip().removeprefix(DOT).strip()  # see commands.parse
+            if match := RETURNING.fullmatch(line):
                 peer.ask(None)
-                return name
+                player = hall.come_back(peer, *match.groups())
+                if player is not None:
+                    return player
+                wrong_codes += 1
+                peer.say(house("Nobody of that name can come back with that code."))
+                peer.ask(NAME_PROMPT)
+            elif (name := _named(hall, peer, line)) is not None:
+                peer.ask(None)
+                return _enter(hall, peer, name)
+        raise Quit("wrong codes", f"Too many wrong codes. {CLOSED}")
     late = f"No name within {seconds(hall.settings.name_seconds)}. {CLOSED}"
-    raise Gone("no name in time", late)
+    raise Quit("no name in time", late)
+
+
+def _enter(hall: Hall, peer: Peer, name: str) -> Player:
+    player = hall.enter(peer, name)
+    player.house(f"Welcome, {name}. Type help for help, rules for the rules.")
+    hall.look(player, Wish(hall.default_terms))
+    return player
 
 
 def _named(hall: Hall, peer: Peer, line: str) -> str | None:
     """The name that a line gives. A command, or a name that cannot be, is answered."""
-    line = line.strip().removeprefix(DOT).strip()  # a pipe from Windows begins with such a mark
     if not line:
         return names.guest(hall.rng, hall.is_taken)
     said = commands.parse(line)
@@ -91,7 +131,7 @@ def _answer_unnamed(hall: Hall, peer: Peer, order: Order) -> list[str]:
         case "who":
             return who_lines(hall)
         case "quit":
-            raise Gone("quit", f"Goodbye! {CLOSED}")
+            raise Quit("quit", f"Goodbye! {CLOSED}")
         case _:
             first = "Type your name, or just Enter; then you are paired with an opponent."
             return [first, *help_lines(order.words)]
@@ -117,7 +157,7 @@ async def _serve(hall: Hall, player: Player) -> None:
             raise Gone("a line did not end", f"Your line did not end. {CLOSED}")
         if _idle_due(hall, player) <= now:
             idle = seconds(hall.settings.lobby_idle_seconds)
-            raise Gone("idle", f"You have been idle for {idle}. {CLOSED}")
+            raise Quit("idle", f"You have been idle for {idle}. {CLOSED}")
 
 
 def _idle_due(hall: Hall, player: Player) -> float:

@@ -6,6 +6,7 @@ is bounded, every line that leaves is printable, and no cut into packets changes
 
 import enum
 import functools
+import json
 import re
 import unicodedata
 
@@ -115,6 +116,29 @@ class Decoder:
     def buffered(self) -> int:
         """Bytes held, of the line begun and of replies not yet taken."""
         return len(self._line) + len(self._replies)
+
+    def freeze(self) -> str:
+        """What would be lost with this decoder: a line half typed, what has been negotiated."""
+        if self._idle and not self.telnet:
+            return ""
+        answered = sorted([verb, option] for verb, option in self._answered)
+        state = [self._line.hex(), self._overlong, self._after_cr, self._state.name, self._verb,
+                 self.telnet, self._peer_binary, answered]  # fmt: skip
+        return json.dumps(state, separators=(",", ":"))
+
+    @classmethod
+    def thaw(cls, state: str) -> "Decoder":
+        """The decoder that was frozen; a new one, in the middle of its life, from nothing."""
+        decoder = cls()
+        decoder._head = None
+        decoder._idle = not state
+        if state:
+            (line, decoder._overlong, decoder._after_cr, name, decoder._verb, decoder.telnet,
+             decoder._peer_binary, answered) = json.loads(state)  # fmt: skip
+            decoder._line = bytearray.fromhex(line)
+            decoder._state = _State[name]
+            decoder._answered = {(verb, option) for verb, option in answered}
+        return decoder
 
     def _feed_carefully(self, data: bytes) -> Decoded:
         out: Decoded = []

@@ -12,6 +12,9 @@ from collections.abc import AsyncIterator
 import attrs
 import trio
 
+from duel_daemon.archivist import Archivist
+from duel_daemon.journal import Journal
+from duel_daemon.memory import Memory
 from duel_daemon.server import Server
 from duel_daemon.settings import Settings
 
@@ -54,7 +57,7 @@ class Person:
             data = b""
         if not data:
             raise HungUp(f"{awaited!r} did not come before the end of:\n{self.screen[-2000:]}")
-        self.screen += data.decode().replace("\r\n", "\n")
+        self.screen += data.decode(errors="replace").replace("\r\n", "\n")
 
     async def reads_to_the_end(self) -> str:
         """Everything until the daemon closes the connection."""
@@ -121,10 +124,10 @@ class Place:
 
 
 @contextlib.asynccontextmanager
-async def open_house(**settings: object) -> AsyncIterator[Place]:
-    """A daemon with these settings, ended with the block."""
+async def open_house(memory: Memory | None = None, **settings: object) -> AsyncIterator[Place]:
+    """A daemon with these settings (and a memory, if it is to have one), ended with the block."""
     chosen = Settings(**{"first_turn": "first-come", **QUIET, **settings})  # type: ignore[arg-type]
-    server = Server(chosen, [], random.Random(7))
+    server = Server(chosen, [], random.Random(7), memory or Memory(Journal(None), Archivist(None)))
     async with trio.open_nursery() as nursery:
         await nursery.start(server.run)
         place = Place(server)

@@ -185,7 +185,7 @@ def test_the_overview_is_grouped_by_what_a_person_wants_to_do() -> None:
         "* Find a game:  play, join, challenge, accept, decline, withdraw, stop, rematch\n"
         "* In a duel:    divisors, time, resign\n"
         "* Learn:        rules, practice, hint, review, retry\n"
-        "* See and talk: who, duels, watch, unwatch, say, mute\n"
+        "* See and talk: who, duels, history, standings, watch, unwatch, say, mute\n"
         "* You:          name, bell, ascii, help, quit\n"
         "* help COMMAND explains one of them, for instance: help play\n"
     )
@@ -223,6 +223,8 @@ review     .      x      x         .          x
 retry      .      x      x         .          .
 who        x      x      x         x          x
 duels      .      x      x         x          x
+history    .      x      x         .          x
+standings  .      x      x         .          x
 watch      .      x      x         .          .
 unwatch    .      x      x         .          .
 say        .      .      .         x          x

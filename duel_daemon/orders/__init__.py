@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from duel_daemon import commands
 from duel_daemon.commands import Blank, Command, Move, Order, Place, Unknown
 from duel_daemon.hall import Hall
-from duel_daemon.orders import duelling, finding, learning, looking, oneself
+from duel_daemon.orders import duelling, finding, learning, looking, oneself, results
 from duel_daemon.player import Player
 
 Handler = Callable[[Hall, Player, str], Awaitable[None]]
@@ -29,6 +29,8 @@ HANDLERS: dict[str, Handler] = {
     "rules": looking.rules,
     "who": looking.who,
     "duels": looking.duels,
+    "history": results.history,
+    "standings": results.standings,
     "watch": looking.watch,
     "unwatch": looking.unwatch,
     "help": looking.help_,

@@ -20,7 +20,7 @@ async def play(hall: Hall, player: Player, words: str) -> None:
 
 
 async def stop(hall: Hall, player: Player, words: str) -> None:
-    if hall.lobby.withdraw_offer(player):
+    if hall.withdraw_offer(player):
         player.house("You no longer look for an opponent. Type play to look again.")
     else:
         player.house("You are not looking for an opponent.")
@@ -112,7 +112,7 @@ async def decline(hall: Hall, player: Player, words: str) -> None:
         asking.house(f"{player.name} does not want a rematch.")
         player.house(f"You decline the rematch with {asking.name}.")
     else:
-        hall.lobby.withdraw_offer(player)
+        hall.withdraw_offer(player)
         player.house("You go on practising, and no longer look for an opponent.")
 
 

@@ -5,12 +5,13 @@ import attrs
 from duel_daemon import sage, terms
 from duel_daemon.aside import consider
 from duel_daemon.events import Seat
+from duel_daemon.finished import Finished
 from duel_daemon.hall import Hall
 from duel_daemon.opponents import Strength
+from duel_daemon.orders.results import game_and_turns, recorded
 from duel_daemon.player import Player
 from duel_daemon.review import Review, lines
 from duel_daemon.review import review as review_of
-from duel_daemon.table import Finished
 from duel_daemon.terms import Terms, Unclear
 
 _STRENGTHS = {strength.value: strength for strength in Strength}
@@ -51,6 +52,9 @@ async def hint(hall: Hall, player: Player, words: str) -> None:
 
 
 async def review(hall: Hall, player: Player, words: str) -> None:
+    if words:
+        await _review_older(hall, player, words)
+        return
     last = player.last_duel
     if last is None:
         player.house("You have not finished a duel yet.")
@@ -60,6 +64,18 @@ async def review(hall: Hall, player: Player, words: str) -> None:
     player.house(*lines(reviewed))
     if player.is_free and reviewed.first_mistake_of(last.seat_of(player)) is not None:
         player.house("Type retry to play on from your first mistake, against the perfect house.")
+
+
+async def _review_older(hall: Hall, player: Player, words: str) -> None:
+    number = int(words) if words.isascii() and words.isdigit() else 0
+    record = await recorded(hall, number)
+    played = game_and_turns(record) if record is not None else None
+    if record is None or played is None:
+        player.house(f"There is no duel {words[:20]} on record; history shows their numbers.")
+        return
+    reviewed = await consider(record.start, review_of, *played)
+    player.house(f"Player 1 was {record.players[0]}, Player 2 {record.players[1]}.")
+    player.house(*lines(reviewed))
 
 
 async def _reviewed(duel: Finished) -> Review:

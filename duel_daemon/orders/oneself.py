@@ -4,7 +4,7 @@ from duel_daemon import names
 from duel_daemon.commands import WORDS
 from duel_daemon.hall import Hall
 from duel_daemon.names import Refusal
-from duel_daemon.peer import Gone
+from duel_daemon.peer import Quit
 from duel_daemon.player import Player
 
 
@@ -26,15 +26,17 @@ async def bell(hall: Hall, player: Player, words: str) -> None:
         player.house("Type bell on or bell off.")
     else:
         player.bell = is_on
+        hall.preferred(player)
         player.house("A bell rings when it is your turn." if is_on else "The bell is off.")
 
 
 async def ascii_(hall: Hall, player: Player, words: str) -> None:
-    is_on = _switched(words, player.peer.ascii_only)
+    is_on = _switched(words, player.ascii_only)
     if is_on is None:
         player.house("Type ascii on or ascii off.")
     else:
-        player.peer.ascii_only = is_on
+        player.prefer_ascii(is_on)
+        hall.preferred(player)
         player.house("Plain letters only from now on." if is_on else "All signs are shown again.")
 
 
@@ -44,6 +46,7 @@ async def mute(hall: Hall, player: Player, words: str) -> None:
         player.house("Type mute on or mute off.")
     else:
         player.muted = is_on
+        hall.preferred(player)
         player.house("You read no talk now." if is_on else "You read what others say again.")
 
 
@@ -53,4 +56,4 @@ def _switched(words: str, now: bool) -> bool | None:
 
 
 async def quit_(hall: Hall, player: Player, words: str) -> None:
-    raise Gone("quit", "Goodbye! The connection is closed.")
+    raise Quit("quit", "Goodbye! The connection is closed.")

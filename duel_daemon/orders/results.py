@@ -1,0 +1,91 @@
+"""What was played before: history, standings, and the review of an older duel."""
+
+from duel_daemon.duel import Game, Turn
+from duel_daemon.events import Seat
+from duel_daemon.hall import Hall
+from duel_daemon.player import Player
+from duel_daemon.records import DuelRecord, Standing
+from duel_daemon.rulebooks import BY_SLUG
+from duel_daemon.store import StoreError
+from duel_daemon.survey import Restriction
+from duel_daemon.textwidth import aligned
+
+LISTED = 15
+
+NOTHING_KEPT = "Results are not kept here."
+
+
+async def history(hall: Hall, player: Player, words: str) -> None:
+    archivist = hall.memory.archivist
+    if not archivist.is_keeping:
+        player.house(NOTHING_KEPT)
+        return
+    name = words.split(maxsplit=1)[0] if words else player.name
+    try:
+        found = await archivist.ask(lambda store: store.history(name, LISTED))
+    except StoreError:
+        player.house("The results cannot be read at the moment.")
+        return
+    if not found:
+        player.house(f"There is no duel of {name[:20]} on record.")
+        return
+    player.house(f"The last duels of {name[:20]}:", *aligned(_row(*each) for each in found))
+    player.house(f"Type review and a number to look at one: review {found[0][0]}")
+
+
+def _row(number: int, duel: DuelRecord) -> tuple[str, ...]:
+    one, two = duel.players
+    winner = "nobody won" if duel.winner is None else f"{duel.players[duel.winner - 1]} won"
+    return str(number), f"{one} against {two}", f"{duel.rulebook} {duel.start}", winner
+
+
+async def standings(hall: Hall, player: Player, words: str) -> None:
+    archivist = hall.memory.archivist
+    if not archivist.is_keeping:
+        player.house(NOTHING_KEPT)
+        return
+    try:
+        found = await archivist.ask(lambda store: store.standings(LISTED))
+    except StoreError:
+        player.house("The results cannot be read at the moment.")
+        return
+    if not found:
+        player.house("Nobody has finished a duel yet.")
+        return
+    heading = ("", "name", "wins", "duels", "rate", "streak")
+    rows = (_standing(place, standing) for place, standing in enumerate(found, 1))
+    player.house(*aligned((heading, *rows)))
+
+
+def _standing(place: int, standing: Standing) -> tuple[str, ...]:
+    streak = standing.streak
+    return (
+        f"{place}.",
+        standing.name,
+        str(standing.wins),
+        str(standing.duels),
+        f"{standing.win_rate:.0%}",
+        f"{abs(streak)} {'won' if streak > 0 else 'lost'}",
+    )
+
+
+async def recorded(hall: Hall, number: int) -> DuelRecord | None:
+    """An older duel, if there is one of that number."""
+    archivist = hall.memory.archivist
+    if not archivist.is_keeping:
+        return None
+    try:
+        return await archivist.ask(lambda store: store.duel(number))
+    except StoreError:
+        return None
+
+
+def game_and_turns(record: DuelRecord) -> tuple[Game, list[Turn]] | None:
+    """What can be reviewed; None, if its rule book is no longer on the shelf."""
+    book = BY_SLUG.get(record.rulebook)
+    if book is None:
+        return None
+    game = Game(book, record.start, Restriction(record.restriction), record.violations)
+    seats = (Seat.ONE, Seat.TWO)
+    turns = [Turn(seats[i % 2], divisor) for i, (divisor, _) in enumerate(record.turns)]
+    return game, turns

@@ -1,0 +1,380 @@
+"""Through a restart: what was kept goes on, on the old connections or with the codes."""
+
+import contextlib
+import os
+import random
+import socket
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import attrs
+import pytest
+import trio
+import trio.testing
+from hypothesis import given
+from hypothesis import strategies as st
+from kit import NAME_PROMPT, Person, Place
+from test_returning import PROMPT, code_of, comes_back
+
+from duel_daemon import ledger
+from duel_daemon.archivist import Archivist, inline
+from duel_daemon.duel import Game, Turn, replay
+from duel_daemon.events import Seat
+from duel_daemon.journal import Journal
+from duel_daemon.ledger import KeptDuel, KeptPlayer, KeptTable, Running, fold, line, records
+from duel_daemon.memory import Memory
+from duel_daemon.rulebooks import BY_SLUG, SHELF
+from duel_daemon.server import Server
+from duel_daemon.service import Service
+from duel_daemon.settings import Settings
+from duel_daemon.store import Store
+from duel_daemon.survey import Restriction
+from duel_daemon.terms import Terms, Wish
+
+SETTINGS = {"first_turn": "first-come", "first_turn_extra_seconds": 0}
+
+
+class FakeStore(Service):
+    """systemd's store of descriptors, without systemd."""
+
+    def __init__(self, kept: dict[str, socket.socket]) -> None:
+        super().__init__(stored=dict(kept))
+        self.kept = kept
+
+    @property
+    def is_managed(self) -> bool:
+        return True
+
+    def keep(self, name: str, sock: socket.socket) -> None:
+        self.kept[name] = sock.dup()
+
+    def forget(self, name: str) -> None:
+        self.kept.pop(name).close()
+
+
+@attrs.define
+class Lives:
+    """One state directory, and the processes that live on it one after the other."""
+
+    directory: Path
+    descriptors: dict[str, socket.socket] = attrs.field(factory=dict)
+    people: list[Person] = attrs.field(factory=list)
+
+    @contextlib.asynccontextmanager
+    async def life(
+        self, *, managed: bool = False, crash: bool = False, **settings: object
+    ) -> AsyncIterator[Place]:
+        """A process from its start to its end, polite or by kill -9."""
+        store = Store.open(self.directory, now=time.time)
+        memory = Memory(Journal(self.directory / "journal"), Archivist(store, inline))
+        # What came out of the store stays in it; the next process gets a copy of its own.
+        service = FakeStore(self.descriptors) if managed else Service()
+        service.stored = {name: sock.dup() for name, sock in service.stored.items()}
+        server = Server(Settings(**{**SETTINGS, **settings}), [], random.Random(7), memory, service)
+        try:
+            async with trio.open_nursery() as nursery:
+                await nursery.start(server.run)
+                yield Place(server, self.people)
+                if crash:
+                    _silence(server)
+                    nursery.cancel_scope.cancel()
+                else:
+                    server.stop()
+        finally:
+            store.close()
+
+
+def _silence(server: Server) -> None:
+    """A killed process says nothing, writes nothing and closes its descriptors."""
+    server.hall.is_stopping = True
+    for peer in server._connections:
+        peer.lost = "killed"
+        peer.close = peer._sock.close  # type: ignore[method-assign]
+    server.memory.journal.close()
+    server.memory.journal._path = None
+
+
+@pytest.fixture
+async def lives(tmp_path) -> AsyncIterator[Lives]:
+    lives = Lives(tmp_path)
+    yield lives
+    for person in lives.people:
+        person.hangs_up()
+    for sock in lives.descriptors.values():
+        sock.close()
+
+
+async def begin(place: Place) -> tuple[Person, Person]:
+    """Anna has moved from 60 to 45; it is Ben's turn."""
+    anna, ben = await place.pair()
+    await anna.reads(PROMPT)
+    await anna.types("15")
+    await ben.reads(PROMPT)
+    await ben.reads(PROMPT)
+    return anna, ben
+
+
+@pytest.mark.parametrize("crash", [False, True])
+async def test_without_systemd_everyone_comes_back_with_their_code(
+    autojump_clock, lives, crash
+) -> None:
+    async with lives.life(crash=crash) as place:
+        anna, ben = await begin(place)
+    if not crash:
+        last = f"* The server is closing. Come back with: Ben {code_of(ben)}."
+        assert f"{last} The connection is closed.\n" in await ben.reads_to_the_end()
+    async with lives.life() as place:
+        back = await comes_back(place, "Ben", code_of(ben))
+        await back.reads("Proper divisors of 45: 3,5,9,15\n")
+        await back.reads("* 60 seconds left for you.\n")
+        await back.reads(PROMPT)
+        again = await comes_back(place, "Anna", code_of(anna))
+        await again.reads("* You play Ben: Divisor Duel from 60. You are Player 1.\n")
+        await back.types("15")
+        await again.reads(f"{PROMPT}15\nSubtracting 15 from 45. New N is 30.\n")
+        await again.reads(PROMPT)
+        await again.types("15")
+        await back.reads(PROMPT)
+        await back.types("5")
+        await again.reads(PROMPT)
+        await again.types("5")
+        await again.reads("* Recorded as duel 1.\n")
+        assert [d.turns for _, d in lives_history(place)] == [
+            ((15, pytest.approx(0)), (15, pytest.approx(0)), (15, pytest.approx(0)),
+             (5, pytest.approx(0)), (5, pytest.approx(0)))
+        ]  # fmt: skip
+
+
+def lives_history(place: Place) -> list:
+    return place.server.memory.archivist._store.history(None, 10)
+
+
+@pytest.mark.parametrize("crash", [False, True])
+async def test_with_the_store_of_descriptors_nobody_is_cut(autojump_clock, lives, crash) -> None:
+    async with lives.life(managed=True, crash=crash) as place:
+        anna, ben = await begin(place)
+        carl = await place.comes_as("Carl")
+        await carl.reads("Waiting for an opponent")
+        nobody = place.comes()
+        await nobody.reads(NAME_PROMPT)
+    async with lives.life(managed=True) as place:
+        if not crash:
+            await anna.reads("* The server is restarting; please wait a moment.\n")
+        await anna.reads("* The server was restarted. Nothing is lost; your duel goes on.\n")
+        await ben.reads("* The server was restarted. Nothing is lost; your duel goes on.\n")
+        await ben.reads(f"{PROMPT}15\nSubtracting 15 from 60. New N is 45.\n")
+        await ben.reads(PROMPT)
+        await carl.reads("* The server was restarted. Nothing is lost.\n")
+        await carl.reads("* You are waiting for an opponent: Divisor Duel from 60.\n")
+        await nobody.reads(NAME_PROMPT)
+        await nobody.types("Dora")
+        await carl.reads("* Your opponent is Dora.")
+        await ben.types("9")
+        await anna.reads(PROMPT)
+        await ben.types("quit")
+        await ben.reads_to_the_end()
+        assert all(not name.startswith("Ben") for name in lives.descriptors)
+
+
+async def test_wishes_about_the_screen_and_a_line_half_typed_come_along(
+    autojump_clock, lives
+) -> None:
+    async with lives.life(managed=True, rulebook="number-factor") as place:
+        anna, ben = await place.pair()
+        await anna.types("ascii on")
+        await anna.reads("Plain letters only")
+        await anna.types("bell on")
+        await anna.reads("A bell rings")
+        await ben.send(b"\xff\xfb\x1fwh")  # IAC WILL NAWS, and half a command
+        await trio.testing.wait_all_tasks_blocked()
+    async with lives.life(managed=True, rulebook="number-factor") as place:
+        await anna.reads("\aChoose a proper divisor to divide N: ")
+        await anna.types("5")
+        await anna.reads("Calculating 30 / 5...")
+        await ben.reads("Calculating 30 \N{DIVISION SIGN} 5...")
+        await ben.reads("N: ")
+        await ben.send(b"o\r\n")
+        await ben.reads("* 2 people are here:")
+
+
+async def test_a_hang_up_during_the_restart_is_a_lost_connection(autojump_clock, lives) -> None:
+    async with lives.life(managed=True, crash=True) as place:
+        anna, ben = await begin(place)
+    ben.hangs_up()
+    async with lives.life(managed=True, turn_seconds=40):
+        await anna.reads("* Ben has lost the connection; the seat is kept for 60 seconds.\n")
+        await anna.reads("* Player 2 ran out of time. Player 1 wins!\n")
+
+
+async def test_a_match_goes_on_with_its_score(autojump_clock, lives) -> None:
+    async with lives.life(managed=True, crash=True, best_of=3) as place:
+        anna, ben = await begin(place)
+        await ben.types("resign")
+        await anna.reads("* Recorded as duel 1.\n")
+        await ben.reads("* The score: Anna 1, Ben 0.\n* The next duel begins")
+    async with lives.life(managed=True, best_of=3) as place:
+        await ben.reads("* The server was restarted.")
+        await ben.reads("* The score: Anna 1, Ben 0.\n")
+        await ben.reads("Game Start!")
+        await ben.reads(PROMPT)
+        await ben.types("30")
+        await anna.reads(PROMPT)
+        await anna.types("resign")
+        await ben.reads("* The score: Anna 1, Ben 1.")
+        await ben.reads("* Recorded as duel 2.\n")
+        assert [d.match_terms for _, d in lives_history(place)] == ["divisor-duel 60 best of 3"] * 2
+
+
+async def test_a_result_that_was_not_stored_before_the_death_is_stored_after_it(
+    autojump_clock, lives
+) -> None:
+    async with lives.life(managed=True, crash=True) as place:
+        archivist = place.server.memory.archivist
+        store, archivist._store = archivist._store, _Deaf(archivist._store)
+        anna, ben = await begin(place)
+        await ben.types("resign")
+        await anna.reads("* You won against Ben!")
+        archivist._store = store
+    async with lives.life(managed=True) as place:
+        await anna.reads("* The server was restarted. Nothing is lost.\n")
+        await trio.testing.wait_all_tasks_blocked()
+        assert [d.players for _, d in lives_history(place)] == [("Anna", "Ben")]
+        assert '"close"' in (lives.directory / "journal").read_text()
+
+
+@attrs.define
+class _Deaf:
+    """A store that never gets round to it."""
+
+    store: Store
+
+    def add(self, records: list) -> list[int]:
+        raise RuntimeError("killed before the commit")
+
+
+# The records themselves.
+
+
+names = st.sampled_from(["Anna", "Ben", "Carl", "Dora"])
+terms = st.builds(
+    Terms,
+    st.sampled_from(SHELF),
+    st.one_of(st.none(), st.just(60)),
+    st.sampled_from(Restriction),
+    st.sampled_from([1, 3, 5]),
+    st.just(False),
+)
+wishes = st.one_of(st.none(), st.builds(Wish, terms, st.booleans()))
+duels = st.builds(
+    KeptDuel,
+    st.integers(4, 100),
+    st.just(1.5),
+    st.lists(st.tuples(st.integers(1, 10**20), st.sampled_from([0.0, 1.25]))),
+)
+ended = st.builds(
+    KeptDuel, st.just(60), st.just(1.5), st.just([(2, 1.0)]), st.just(9.0),
+    st.sampled_from([1, 2, None]), st.sampled_from(["left", "time"]),
+)  # fmt: skip
+
+
+@st.composite
+def runnings(draw: st.DrawFn) -> Running:
+    running = Running()
+    for name in draw(st.sets(names)):
+        running.players[name] = KeptPlayer(
+            name, draw(st.sampled_from(["", "c7"])), draw(st.booleans()), draw(st.booleans()),
+            draw(st.booleans()), draw(st.sampled_from(["", "[1]"])), draw(wishes),
+        )  # fmt: skip
+    for ident in draw(st.sets(st.integers(1, 9))):
+        running.tables[ident] = KeptTable(
+            ident, "uid", draw(terms), 3, ("Anna", "*perfect"), ("A", "B"), "the coin decided",
+            [*draw(st.lists(ended)), *draw(st.lists(duels, max_size=1))], draw(st.booleans()),
+        )  # fmt: skip
+    running.last_table = max(running.tables, default=0)
+    return running
+
+
+@given(runnings())
+def test_records_lead_to_the_state_they_were_made_from(running: Running) -> None:
+    assert fold([line(record) for record in records(running)]) == (running, 0)
+
+
+@given(runnings(), st.data())
+def test_a_torn_or_foreign_line_costs_that_line_only(running: Running, data: st.DataObject) -> None:
+    lines = [line(record) for record in records(running)]
+    garbage = data.draw(st.sampled_from(["", "{", "[]", '{"k":"no"}', "null", '{"k":"turn"}']))
+    place = data.draw(st.integers(0, len(lines)))
+    assert fold([*lines[:place], garbage, *lines[place:]]) == (running, 1)
+
+
+BOOK = BY_SLUG["divisor-duel"]
+
+
+@given(st.data())
+def test_whatever_the_moment_of_death_the_duel_is_the_one_they_saw_or_one_move_on(
+    data: st.DataObject,
+) -> None:
+    """Each record is one write, before the reply: death leaves a prefix of them."""
+    book = data.draw(st.sampled_from(SHELF))
+    game = Game(book, data.draw(st.integers(4, 60).filter(lambda n: book.is_playable(n, ANY))))
+    duel = replay(game, ())
+    table = KeptTable(1, "u", Terms(book, game.number), 3, ("Anna", "Ben"), ("A", "B"), "coin")
+    written = [line(ledger.seat(table)), line(ledger.begin(1, game.number, 0.0))]
+    numbers = [duel.number]
+    while duel.is_on:
+        divisor = data.draw(st.sampled_from(game.survey(duel.number).first))
+        duel.play(duel.mover, divisor)
+        written.append(line(ledger.turn(1, divisor, 0.5)))
+        numbers.append(duel.number)
+    for seen in range(len(numbers)):
+        for journalled in (seen, min(seen + 1, len(numbers) - 1)):
+            kept = fold(written[: 2 + journalled])[0].tables[1].duels[0]
+            seats = [Seat.ONE, Seat.TWO] * len(kept.turns)
+            turns = [Turn(seat, d) for seat, (d, _) in zip(seats, kept.turns, strict=False)]
+            assert replay(game, turns).number in numbers[seen : seen + 2]
+
+
+ANY = Restriction.ANY
+
+
+def test_the_journal_goes_on_after_a_full_disk(tmp_path: Path, monkeypatch, caplog) -> None:
+    journal = Journal(tmp_path / "journal")
+    journal.open(Running)
+    real_write = os.write
+
+    def torn(descriptor: int, data: bytes) -> int:
+        real_write(descriptor, data[: len(data) // 2])
+        raise OSError(28, "No space left on device")
+
+    journal.write(ledger.enter("Anna", "c1"))
+    monkeypatch.setattr(os, "write", torn)
+    journal.write(ledger.enter("Ben", "c2"))
+    journal.write(ledger.enter("Carl", "c3"))
+    monkeypatch.setattr(os, "write", real_write)
+    journal.write(ledger.enter("Dora", "c4"))
+    journal.close()
+    assert list(Journal(tmp_path / "journal").load().players) == ["Anna", "Dora"]
+    assert [r.getMessage() for r in caplog.records if "No space" in r.getMessage()] == [
+        "journal: No space left on device; moves are not kept until this works again"
+    ]
+    assert any("works again" in record.getMessage() for record in caplog.records)
+
+
+def test_the_journal_is_replaced_when_it_has_grown(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal", compact_bytes=1000)
+    running = Running(players={"Anna": KeptPlayer("Anna", "c1")})
+    journal.open(lambda: running)
+    for _ in range(100):
+        journal.write(ledger.prefer("Anna", bell=True, muted=False, ascii_only=False))
+    assert (tmp_path / "journal").stat().st_size < 1200
+    journal.close()
+    assert "Anna" in Journal(tmp_path / "journal").load().players
+
+
+def test_without_a_path_nothing_is_kept() -> None:
+    journal = Journal(None)
+    journal.open(Running)
+    journal.write(ledger.enter("Anna", "c1"))
+    assert not journal.keeps
+    assert journal.load() == Running()
