@@ -125,12 +125,6 @@ class Table(Seating):
         seats = self.finished[-1].seats if self.duel.result else {s: self.at(s) for s in Seat}
         return f"Player 1 is {seats[Seat.ONE].name}, Player 2 is {seats[Seat.TWO].name}"
 
-    @property
-    def seating(self) -> str:
-        """Who is who, in the duel that is on or was last on."""
-        seats = self.finished[-1].seats if self.duel.result else {s: self.at(s) for s in Seat}
-        return f"Player 1 is {seats[Seat.ONE].name}, Player 2 is {seats[Seat.TWO].name}"
-
     # What the players do.
 
     def begin(self) -> None:
