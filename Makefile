@@ -7,13 +7,17 @@ VENV   ?= .venv
 ARGS   ?=
 BIN    := $(VENV)/bin
 
-.PHONY: help run test lint cover clean
+.PHONY: help run test lint cover clean install uninstall pyz man
 
 help:
 	@echo 'make run    start the daemon           (make run ARGS="--port 4100")'
 	@echo 'make test   run all tests              (make test ARGS="-k duel")'
 	@echo 'make lint   ruff, flake8-async, mypy --strict'
 	@echo 'make cover  the tests, with coverage'
+	@echo 'make pyz    the daemon in one file, dist/duel-daemon.pyz, for any python3 and no network'
+	@echo 'make man    the manual page, dist/duel-daemon.8'
+	@echo 'sudo make install    a systemd service of this checkout; again, after git pull, an upgrade'
+	@echo 'sudo make uninstall  remove it again; settings and results stay'
 	@echo 'make clean  remove the virtual environment and what tools left behind'
 
 run: $(VENV)/.run
@@ -36,10 +40,14 @@ clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
 
 # Say what is missing before pip or venv say it in twenty lines.
+define need-python
+@command -v $(PYTHON) >/dev/null || { echo "make: $(PYTHON) is missing (on Debian: apt install python3 python3-venv)" >&2; exit 1; }
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: Python 3.11 or newer is needed, $(PYTHON) is $$($(PYTHON) -V); try make PYTHON=python3.12 ..." >&2; exit 1; }
+@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "make: Python's venv module is missing (on Debian: apt install python3-venv)" >&2; exit 1; }
+endef
+
 $(BIN)/python:
-	@command -v $(PYTHON) >/dev/null || { echo "make: $(PYTHON) is missing (on Debian: apt install python3 python3-venv)" >&2; exit 1; }
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: Python 3.11 or newer is needed, $(PYTHON) is $$($(PYTHON) -V); try make PYTHON=python3.12 ..." >&2; exit 1; }
-	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "make: Python's venv module is missing (on Debian: apt install python3-venv)" >&2; exit 1; }
+	$(need-python)
 	@echo "Making a virtual environment in $(VENV) (once) ..."
 	@$(PYTHON) -m venv $(VENV)
 
@@ -53,3 +61,33 @@ $(VENV)/.test: $(BIN)/python setup.cfg pyproject.toml
 
 $(VENV)/.dev: $(BIN)/python setup.cfg pyproject.toml
 	@$(INSTALL) '.[dev]' && touch $@ $(VENV)/.test $(VENV)/.run
+
+# For operators and packagers. Where things go is said here, what goes there in systemd/install;
+# /opt/duel-daemon is not to be chosen, because the units name it. DESTDIR is put in front of
+# everything and makes root and systemd unnecessary. None of the virtual environments made here
+# is $(VENV): that one is the checkout's, and changes with it.
+
+DESTDIR  ?=
+PREFIX   ?= /usr/local
+UNITDIR  ?= /etc/systemd/system
+AVAHIDIR ?= /etc/avahi/services
+DIST     ?= dist
+PLACES    = DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' UNITDIR='$(UNITDIR)' AVAHIDIR='$(AVAHIDIR)'
+
+install:
+	@$(PLACES) systemd/install check
+	$(need-python)
+	@$(PLACES) PYTHON='$(PYTHON)' systemd/install install
+
+uninstall:
+	@$(PLACES) systemd/install uninstall
+
+pyz:
+	$(need-python)
+	@PYTHON='$(PYTHON)' systemd/pyz '$(DIST)/duel-daemon.pyz'
+
+# By way of another file: a page half written must not pass for a page.
+man: $(VENV)/.dev
+	@mkdir -p '$(DIST)'
+	@$(BIN)/python systemd/manual.py >'$(DIST)/duel-daemon.8.new'
+	@mv '$(DIST)/duel-daemon.8.new' '$(DIST)/duel-daemon.8'

@@ -34,15 +34,20 @@ def source() -> str:
 
 def options() -> str:
     """Return every option, by group."""
-    parts = []
-    for group in dict.fromkeys(entry.group for entry in TABLE.values()):
-        members = [(name, entry) for name, entry in TABLE.items() if entry.group == group]
-        parts += [f"{group}\n{'-' * len(group)}\n"]
-        parts += [_item(f"**{option(name)}** {_value(entry)}", _said(entry)) for name, entry in members]
-    title = "Asking"
-    parts += [f"{title}\n{'-' * len(title)}\n"]
-    parts += [_item(f"**{option(flag)}**", _sentence(purpose)) for flag, purpose in FLAGS.items()]
-    return "\n".join(parts)
+    groups = dict.fromkeys(entry.group for entry in TABLE.values())
+    asking = [_item(f"**{option(flag)}**", _sentence(what)) for flag, what in FLAGS.items()]
+    settings = [part for group in groups for part in _group(group)]
+    return "\n".join([*settings, *_title("Asking"), *asking])
+
+
+def _group(group: str) -> list[str]:
+    members = [(name, entry) for name, entry in TABLE.items() if entry.group == group]
+    items = [_item(f"**{option(name)}** {_value(entry)}", _said(entry)) for name, entry in members]
+    return [*_title(group), *items]
+
+
+def _title(text: str) -> list[str]:
+    return [f"{text}\n{'-' * len(text)}\n"]
 
 
 def _item(term: str, text: str) -> str:
@@ -62,7 +67,8 @@ def _said(entry: Entry) -> str:
     allowed = "" if kind.choices else _sentence(kind.noun)
     default = f"{entry.means or entry.default} {kind.unit}".rstrip()
     when = "" if entry.live else "Takes a restart to change."
-    said = (_sentence(entry.reason), allowed, _plain(entry.more), f"Default: {_plain(default)}.", when)
+    what = _sentence(entry.reason)
+    said = (what, allowed, _plain(entry.more), f"Default: {_plain(default)}.", when)
     return " ".join(filter(None, said))
 
 

@@ -3,7 +3,8 @@
 import sys
 
 if sys.version_info < (3, 11):  # noqa: UP036 - here is where the others are turned away
-    sys.exit("duel-daemon needs Python 3.11 or newer; this is Python %d.%d." % sys.version_info[:2])
+    mine = ".".join(map(str, sys.version_info[:2]))
+    sys.exit("duel-daemon needs Python 3.11 or newer; this is Python " + mine + ".")
 
 from duel_daemon.cli import main
 
