@@ -21,10 +21,24 @@ CONNECTING_AT_ONCE = 64
 QUIET_SECONDS = 0.15  # then an answer that is being learnt has come to its end
 PATIENCE_SECONDS = 20.0  # less than a turn: what comes late is no answer
 PAIRED = re.compile(rb"Your opponent is (p\d+)\b.*?You are Player (\d)", re.DOTALL)
+VARYING = re.compile(rb"(?<=Recorded as duel )\d+|\b[0-9A-Z]{4}-[0-9A-Z]{4}\b")
+VARIES = b"#"  # stands for what cannot be foretold: the number of a duel, a return code
+RECORDED = b"* Recorded as duel #.\r\n"
 
 
 class WrongAnswerError(Exception):
     """The server did not answer as it must."""
+
+
+def split(step: Step) -> list[Step]:
+    """That a result is stored is told when it is, after the move's answer: a step by itself."""
+    assert step.answers is not None
+    first, second = (VARYING.sub(VARIES, answer) for answer in step.answers)
+    if not (first.endswith(RECORDED) and second.endswith(RECORDED)):
+        return [dataclasses.replace(step, answers=(first, second))]
+    cut = first.removesuffix(RECORDED), second.removesuffix(RECORDED)
+    stored = Step(step.sender, b"", False, (RECORDED, RECORDED))
+    return [dataclasses.replace(step, answers=cut), stored]
 
 
 class Side:
@@ -52,6 +66,9 @@ class Pair:
         self.at = 0
         self.missing = 0
         self.due = 0.0
+
+
+Done = Callable[[Pair], None]
 
 
 @dataclasses.dataclass
@@ -137,7 +154,7 @@ class Load:
         for step in scenario.steps():
             pair.sides[step.sender].sock.send(step.line)
             heard = self._hear(pair, step)
-            learnt.append(self._kept(pair, step, heard))
+            learnt += split(self._kept(pair, step, heard))
         return learnt
 
     def _hear(self, pair: Pair, step: Step) -> tuple[bytes, bytes]:
@@ -165,8 +182,8 @@ class Load:
 
     # Playing.
 
-    def begin(self, pair: Pair) -> None:
-        """Send the next line of this duel."""
+    def begin(self, pair: Pair, done: Done) -> None:
+        """Send the next line of this duel, if it is one and not only something to wait for."""
         step = self.steps[pair.at]
         first, second = pair.sides
         assert step.answers is not None
@@ -176,47 +193,74 @@ class Load:
                 text = side.expected.replace(OF_FIRST, first.name)
                 side.expected = text.replace(OF_SECOND, second.name)
         pair.missing = bool(first.expected) + bool(second.expected)
-        pair.sides[step.sender].sock.send(step.line)
+        if step.line:
+            pair.sides[step.sender].sock.send(step.line)
+        for side in pair.sides:
+            if side.got and side.expected:
+                self._compare(side, done)
 
-    def _hear_all(self, timeout: float, done: Callable[[Pair], None]) -> bool:
+    def _hear_all(self, timeout: float, done: Done) -> bool:
         """Read whatever has come; `done` is told of each duel whose answers are complete."""
         events = self.poller.poll(timeout)
         sides = self.sides
         for fd, _ in events:
             side = sides[fd]
-            data = side.got + side.recv(65536) if side.got else side.recv(65536)
-            if data == side.expected:
-                side.got = b""
-                pair = side.pair
-                pair.missing -= 1
-                if not pair.missing:
-                    pair.at = (pair.at + 1) % len(self.steps)
-                    done(pair)
-            elif data and side.expected.startswith(data):
-                side.got = data
+            data = side.recv(65536)
+            if data == side.expected and not side.got:
+                self._has_read(side, b"", done)
+            elif not data:
+                raise WrongAnswerError(f"closed after {side.got!r}, not {side.expected!r}")
             else:
-                raise WrongAnswerError(f"{data!r} instead of {side.expected!r}")
+                side.got += data
+                if side.expected:
+                    self._compare(side, done)
         return bool(events)
 
-    def play_closed(self, seconds: float, at_end: Callable[[], None]) -> Played:
-        """As fast as the server goes. `at_end` is called when time is up, before the last end."""
+    def _compare(self, side: Side, done: Done) -> None:
+        """The long way: a part of the answer, or more than it, or a number that varies."""
+        expected, got = side.expected, side.got
+        varies = VARIES in expected
+        if varies:
+            got = VARYING.sub(VARIES, got)
+        if got.startswith(expected):
+            self._has_read(side, got[len(expected) :], done)
+        elif not expected.startswith(got) and not (varies and len(got) < len(expected)):
+            raise WrongAnswerError(f"{side.got!r} instead of {side.expected!r}")
+
+    def _has_read(self, side: Side, rest: bytes, done: Done) -> None:
+        side.got, side.expected = rest, b""
+        pair = side.pair
+        pair.missing -= 1
+        if not pair.missing:
+            pair.at = (pair.at + 1) % len(self.steps)
+            done(pair)
+
+    def play_closed(
+        self, seconds: float, at_end: Callable[[], None], lines_each: int = 0
+    ) -> Played:
+        """As fast as the server goes, for so long and until so many lines a duel are answered.
+
+        `at_end` is called when that is over, before the last answers have come.
+        """
         moves, is_over, running = 0, False, len(self.pairs)
+        lines_left = lines_each * len(self.pairs)
         steps = self.steps
 
         def done(pair: Pair) -> None:
-            nonlocal moves, running
+            nonlocal moves, running, lines_left
             moves += steps[pair.at - 1].is_move
+            lines_left -= 1
             if is_over:
                 running -= 1
             else:
-                self.begin(pair)
+                self.begin(pair, done)
 
         gc.collect()
         gc.disable()
         began, own = time.perf_counter(), time.process_time()
         for pair in self.pairs:
-            self.begin(pair)
-        while time.perf_counter() < began + seconds:
+            self.begin(pair, done)
+        while time.perf_counter() < began + seconds or lines_left > 0:
             self._hear_all(0, done)
         at_end()
         played = Played(moves, time.perf_counter() - began, time.process_time() - own)
@@ -244,14 +288,14 @@ class Load:
                 idle.append(pair)
                 busy -= 1
             else:
-                self.begin(pair)  # a rematch is extra
+                self.begin(pair, done)  # a rematch is extra
 
         gc.collect()
         gc.disable()
         for pair in [pair for pair in self.pairs if not steps[pair.at].is_move]:
             idle.remove(pair)
             busy += 1
-            self.begin(pair)
+            self.begin(pair, done)
         began, own = now(), time.process_time()
         due, end = began, began + seconds
         while due < end and now() < end + seconds:
@@ -260,7 +304,7 @@ class Load:
                 pair.due = due
                 due += 1 / moves_per_second
                 busy += 1
-                self.begin(pair)
+                self.begin(pair, done)
             self._hear_all(0, done)
         while busy:
             if not self._hear_all(PATIENCE_SECONDS, done):

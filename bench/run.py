@@ -25,6 +25,7 @@ from scenario import CLASSROOM, LONG, Scenario, Step, average_answer, relayed
 
 OFFERED_PER_SECOND = 5000
 LATENCY_DUELS = 50
+LINES_EACH = 2 * (len(CLASSROOM.moves) + 2)  # at least: else thousands of duels would never end
 IDLE_SECONDS = 5.0
 SPARE_DESCRIPTORS = 100
 
@@ -79,7 +80,9 @@ class Bench:
         at_end: list[float] = []
         load.play_closed(self.options.seconds / 4, lambda: None)  # caches fill, memory settles
         before = server.cpu_seconds()
-        played = load.play_closed(self.options.seconds, lambda: at_end.append(server.cpu_seconds()))
+        played = load.play_closed(
+            self.options.seconds, lambda: at_end.append(server.cpu_seconds()), LINES_EACH
+        )
         self.note(kind, f"{tag} moves/s", played.moves / played.seconds)
         self.note(kind, f"{tag} cpu", (at_end[0] - before) / played.moves)
         self.note("client", "busy", played.own_cpu_seconds / played.seconds)

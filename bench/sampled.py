@@ -21,7 +21,7 @@ ROOMS = {
     "rules": "numbers survey events duel match",
     "dialogue": "narrator rulebooks terms textwidth",
     "wire": "wire commands",
-    "journal": "journal store keeper records",
+    "journal": "journal ledger store keeper memory",
     "limits": "limits",
     "log": "logs",
     "socket": "peer",

@@ -81,13 +81,17 @@ def listed(number: int) -> str:
 
 def relayed(steps: list[Step], reply: bytes) -> list[Step]:
     """The same lines to a server that answers all of them alike."""
-    return [dataclasses.replace(step, answers=(reply, reply), has_names=False) for step in steps]
+    return [
+        dataclasses.replace(step, answers=(reply, reply), has_names=False)
+        for step in steps
+        if step.line
+    ]
 
 
 def average_answer(steps: list[Step]) -> int:
     """In bytes, over all lines and both sides."""
-    lengths = [len(answer) for step in steps for answer in step.answers or ()]
-    return round(sum(lengths) / len(lengths))
+    lines = sum(bool(step.line) for step in steps)
+    return round(sum(len(answer) for step in steps for answer in step.answers or ()) / lines / 2)
 
 
 # A duel as in a classroom, which is what the default settings play; and one that is all moves.
