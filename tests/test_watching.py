@@ -8,9 +8,9 @@ import trio
 from kit import Person, Place, open_house
 
 from duel_daemon.duel import Duel, Game
+from duel_daemon.retelling import TURNS_RETOLD, transcript
 from duel_daemon.rulebooks import SHELF, RuleBook
 from duel_daemon.survey import Restriction
-from duel_daemon.retelling import TURNS_RETOLD, transcript
 
 each_book = pytest.mark.parametrize("book", SHELF, ids=lambda book: book.slug)
 
