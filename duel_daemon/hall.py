@@ -45,6 +45,8 @@ class Hall:
     memory: Memory
     post: Post = attrs.field(init=False)
     is_stopping: bool = attrs.field(default=False, init=False)
+    on_change: Callable[[], None] = attrs.field(default=lambda: None, init=False)
+    """Told when players come and go, and when tables open and close."""
     lobby: Lobby[Player] = attrs.field(factory=Lobby, init=False)
     tables: dict[int, Table] = attrs.field(factory=dict, init=False)
     _players: dict[str, Player] = attrs.field(factory=dict, init=False)
@@ -87,6 +89,7 @@ class Hall:
         self._players[names.key(name)] = player
         self.memory.entered(player)
         log.info("%s is %s", peer.ident, name)
+        self.on_change()
         return player
 
     def come_back(self, peer: Peer, name: str, code: str) -> Player | None:
@@ -137,6 +140,7 @@ class Hall:
         if player.table is not None:
             player.table.leave(player)
         self.memory.left(player)
+        self.on_change()
 
     # Going on after a restart.
 
@@ -304,6 +308,7 @@ class Hall:
             watcher.watching = table
             table.watchers.append(watcher)
         log.info("d%d begins: %s, %s", table.ident, table.names, terms.words)
+        self.on_change()
         if table.duel.number <= HEAVY_NUMBER:
             table.begin()  # else its task does, when the number has been divided up
         self.nursery.start_soon(self._run, table)
@@ -346,6 +351,7 @@ class Hall:
                 player.last_table = table
             if self._is_here(player):
                 self._offer_next_steps(player, table)
+        self.on_change()
 
     def _forget_absent(self, table: Table) -> None:
         """Whoever is away has nothing to come back to any more."""

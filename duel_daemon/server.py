@@ -134,6 +134,8 @@ class Server:
             self.hall = Hall(self.settings, tables, self.rng, self.memory)
             self._nursery = connections
             self._go_on()
+            self.hall.on_change = self._report
+            self._report()
             acceptors = trio.CancelScope()
             connections.start_soon(self._accept_all, acceptors)
             self.service.ready()
@@ -164,6 +166,11 @@ class Server:
     def _reconnect(self, ident: str) -> Peer | None:
         sock = self.service.stored.pop(ident, None)
         return self._peer(sock, ident) if sock is not None else None
+
+    def _report(self) -> None:
+        """For `systemctl status`."""
+        players, tables = len(self.hall.players), len(self.hall.tables)
+        self.service.status(f"{_count(players, 'player')}, {_count(tables, 'duel')}")
 
     def stop(self) -> None:
         self._stop_asked.set()
@@ -291,6 +298,10 @@ class Server:
         else:
             peer.close()
             self.service.forget(peer.ident)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _highest_ident(running: Running, stored: Iterable[str]) -> int:
