@@ -119,11 +119,11 @@ class Table(Seating):
         else:
             self._set_clock()
 
-    @property
-    def seating(self) -> str:
-        """Who is who, in the duel that is on or was last on."""
+    def introduction(self, game: str) -> tuple[str, str]:
+        """Who plays what, and who is who, in the duel that is on or was last on."""
         seats = self.finished[-1].seats if self.duel.result else {s: self.at(s) for s in Seat}
-        return f"Player 1 is {seats[Seat.ONE].name}, Player 2 is {seats[Seat.TWO].name}"
+        one, two = seats[Seat.ONE].name, seats[Seat.TWO].name
+        return f"{one} against {two}: {game}.", f"Player 1 is {one}."
 
     # What the players do.
 
@@ -141,7 +141,7 @@ class Table(Seating):
             )
             contestant.tell(self._if_lost(side))
         for watcher in self.watchers:  # whoever watched the last game of these two
-            watcher.house("They play again.", f"{self.seating}. {self._game_text()}.")
+            watcher.house("They play again.", *self.introduction(self._game_text()))
         if self.watchers:
             self.tell_watch_count()
         self._open_duel()

@@ -111,7 +111,8 @@ async def _sit_down(player: Player, table: Table) -> None:
     if table.is_over:
         player.house("That game is over now.")
         return
-    player.house(f"{table.seating}. {table.terms.text}.", "Type unwatch to stop watching.")
+    what, who_is_who = table.introduction(table.terms.text)
+    player.house(what, f"{who_is_who} Type unwatch to stop watching.")
     player.tell(text)
     player.watching = table
     table.watch(player)
