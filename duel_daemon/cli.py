@@ -19,9 +19,10 @@ from duel_daemon import __version__, logs
 from duel_daemon.archivist import Archivist
 from duel_daemon.hall import default_terms
 from duel_daemon.journal import Journal
+from duel_daemon.listening import CannotListen, listen
 from duel_daemon.memory import Memory
 from duel_daemon.rulebooks import BY_SLUG
-from duel_daemon.server import CannotListen, Server, listen
+from duel_daemon.server import Server
 from duel_daemon.service import Service
 from duel_daemon.settings import (
     Check,

@@ -45,6 +45,8 @@ class Hall:
     memory: Memory
     post: Post = attrs.field(init=False)
     is_stopping: bool = attrs.field(default=False, init=False)
+    on_named: Callable[[Peer], None] = attrs.field(default=lambda peer: None, init=False)
+    """Told when a connection has a name."""
     on_change: Callable[[], None] = attrs.field(default=lambda: None, init=False)
     """Told when players come and go, and when tables open and close."""
     lobby: Lobby[Player] = attrs.field(factory=Lobby, init=False)
@@ -88,7 +90,8 @@ class Hall:
         player = Player(name, peer)
         self._players[names.key(name)] = player
         self.memory.entered(player)
-        log.info("%s is %s", peer.ident, name)
+        self.on_named(peer)
+        log.info("%s is %s, from %s", peer.ident, name, peer.address)
         self.on_change()
         return player
 
@@ -105,10 +108,10 @@ class Hall:
         player.connect(peer)
         self.memory.connected(player)
         if before is not None:
-            before.ask(None)
-            before.say(house("You are here on another connection now. The connection is closed."))
-            before.scope.cancel()
-        log.info("%s is %s again", peer.ident, player.name)
+            elsewhere = "You are here on another connection now. The connection is closed."
+            before.send_away(house(elsewhere))
+        self.on_named(peer)
+        log.info("%s is %s again, from %s", peer.ident, player.name, peer.address)
         table.come_back(player)
         return player
 

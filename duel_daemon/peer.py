@@ -15,6 +15,7 @@ import attrs
 import trio
 
 from duel_daemon import wire
+from duel_daemon.limits import LineRate
 from duel_daemon.narrator import house
 from duel_daemon.wire import Signal
 
@@ -67,13 +68,20 @@ class PeerLimits:
     outbox_bytes: int = 64 * 1024
     line_seconds: float = 60.0
     send_seconds: float = 30.0
+    line_burst: int = 10
+    lines_per_second: float = 4.0
 
 
 class Peer:
     """One connection. Its task reads lines; anybody may say something to it."""
 
-    def __init__(self, sock: socket.socket, ident: str, post: Post, limits: PeerLimits) -> None:
+    def __init__(
+        self, sock: socket.socket, ident: str, address: str, post: Post, limits: PeerLimits
+    ) -> None:
         self.ident = ident
+        self.address = address
+        self.offence = 0.0
+        """How much of what it did no person does."""
         self.ascii_only = False
         self.lost = ""
         """Why the connection is dead, if it is; nothing can be said to it any more."""
@@ -101,6 +109,7 @@ class Peer:
         self._prompt_is_open = False
         self._backlog = bytearray()
         self._writer = trio.Lock()
+        self._rate = LineRate(limits.line_burst, limits.lines_per_second)
         _set_options(sock, limits)
 
     def take_up(self, wire_state: str) -> None:
@@ -189,6 +198,9 @@ class Peer:
         self._in_a_row += 1
         if self._in_a_row > IN_A_ROW:
             await self._let_others_go_on()
+        if wait := self._rate.take(trio.current_time()):
+            self._post.deliver()
+            await trio.sleep(wait)  # a flood is answered in its time; meanwhile nothing is read
         if self._prompt_is_open:
             self._prompt_is_open = False  # Enter has moved the cursor to a fresh line
             self.say("")  # so that the prompt comes again, should the line be answered by nothing
@@ -231,6 +243,7 @@ class Peer:
         if self._decoder.telnet and (replies := self._decoder.take_replies()):
             self._send(replies)
         if self._decoder.overrun:
+            self.offence = 2.0
             raise Gone("more than a person's client sends")
         if self.keep_wire is not None and (state := self._decoder.freeze()) != self.wire_state:
             self.wire_state = state
@@ -243,6 +256,7 @@ class Peer:
         self._first_bytes += data[:FIRST_BYTES]
         protocol = wire.wrong_protocol(self._first_bytes)
         if protocol is not None:
+            self.offence = 1.0
             raise WrongProtocol(protocol)
         if len(self._first_bytes) >= FIRST_BYTES or not _ENDS.isdisjoint(self._first_bytes):
             self._first_bytes = None
@@ -272,6 +286,12 @@ class Peer:
             self.lost = why
             self._backlog.clear()
             self.scope.cancel()
+
+    def send_away(self, text: str) -> None:
+        """Its own task ends it at once, with these last words."""
+        self.ask(None)
+        self.say(text)
+        self.scope.cancel()
 
     async def finish(self) -> None:
         """Send the last words.

@@ -9,13 +9,14 @@ import itertools
 import logging
 import random
 import socket
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import partial
 
 import attrs
 import trio
 
 from duel_daemon.archivist import Archivist
+from duel_daemon.door import CLOSED, Door
 from duel_daemon.hall import Hall
 from duel_daemon.journal import Journal
 from duel_daemon.ledger import Running
@@ -26,78 +27,20 @@ from duel_daemon.player import Player
 from duel_daemon.restoring import greet, restore
 from duel_daemon.service import Service
 from duel_daemon.settings import Settings
-from duel_daemon.visit import CLOSED, go_on, visit
+from duel_daemon.visit import go_on, visit
 
 log = logging.getLogger("duel_daemon")
 
-BACKLOG = 1024
 FAREWELL_SECONDS = 1.0  # for a connection's last words to go out
 CLOSING = "The server is closing."
 RESTARTING = "The server is restarting; please wait a moment."
 ARCHIVE_SECONDS = 2.0  # for results that are not stored yet, before the process ends
-FULL = f"Too many people are here; try again in a minute. {CLOSED}"
 
 # accept() fails like this when descriptors or memory run out; it is tried again when some are free.
 SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 SHORTAGE_RETRY_SECONDS = 0.1
-SHORTAGE_LOG_SECONDS = 60.0
 
-
-class CannotListen(Exception):  # noqa: N818 - said to the operator as it stands
-    """Why a port could not be opened, in one sentence."""
-
-
-def listen(hosts: Sequence[str], port: int) -> list[socket.socket]:
-    """Listening sockets on these addresses, or on all, IPv4 and IPv6."""
-    listeners = []
-    for host in hosts or ("0.0.0.0", "::"):
-        try:
-            listeners += _listen_on(host, port)
-        except UnicodeError:  # a label of a host name is too long, or empty
-            for listener in listeners:
-                listener.close()
-            raise CannotListen(_why(socket.gaierror(), host, port)) from None
-        except OSError as exc:
-            if not hosts and host == "::" and exc.errno != errno.EADDRINUSE:
-                continue  # a machine without IPv6
-            for listener in listeners:
-                listener.close()
-            raise CannotListen(_why(exc, host, port)) from None
-    return listeners
-
-
-def _listen_on(host: str, port: int) -> list[socket.socket]:
-    found = socket.getaddrinfo(
-        host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP, flags=socket.AI_PASSIVE
-    )
-    listeners: list[socket.socket] = []
-    for family, kind, protocol, _, address in found:
-        listener = socket.socket(family, kind, protocol)
-        try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if family == socket.AF_INET6:
-                listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            listener.bind(address)
-            listener.listen(BACKLOG)
-        except OSError:
-            for opened in (*listeners, listener):
-                opened.close()
-            raise
-        listener.setblocking(False)
-        listeners.append(listener)
-    return listeners
-
-
-def _why(exc: OSError, host: str, port: int) -> str:
-    if isinstance(exc, socket.gaierror):
-        return f"{host} is no address of this machine; --host takes one, such as 127.0.0.1."
-    if exc.errno == errno.EADDRINUSE:
-        return f"Port {port} is in use already; try another one with --port."
-    if exc.errno in (errno.EACCES, errno.EPERM):
-        return f"Port {port} needs more rights than this user has; ports from 1024 on do not."
-    if exc.errno == errno.EADDRNOTAVAIL:
-        return f"{host} is no address of this machine; --host takes one, such as 127.0.0.1."
-    return f"Cannot listen on {host} port {port}: {exc.strerror}."
+GONE = "gone"  # the address of whoever hung up while no process ran
 
 
 @attrs.define(eq=False)
@@ -111,10 +54,12 @@ class Server:
     service: Service = attrs.field(factory=Service)
     hall: Hall = attrs.field(init=False)
     _nursery: trio.Nursery = attrs.field(init=False)
-    _connections: set[Peer] = attrs.field(factory=set, init=False)
+    door: Door = attrs.field(init=False)
     _stop_asked: trio.Event = attrs.field(factory=trio.Event, init=False)
     _idents: Iterator[int] = attrs.field(factory=lambda: itertools.count(1), init=False)
-    _shortage_logged_at: float = attrs.field(default=-SHORTAGE_LOG_SECONDS, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.door = Door(self.settings)
 
     async def run(  # noqa: ASYNC128 - _serve_all calls task_status.started()
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
@@ -135,6 +80,7 @@ class Server:
             self._nursery = connections
             self._go_on()
             self.hall.on_change = self._report
+            self.hall.on_named = self.door.is_named
             self._report()
             acceptors = trio.CancelScope()
             connections.start_soon(self._accept_all, acceptors)
@@ -156,16 +102,28 @@ class Server:
         self.memory.is_restoring = False
         self.memory.journal.open(self.hall.snapshot)
         for player in players:
+            self.door.came_in(player.peer)
+            self.door.is_named(player.peer)
             self._nursery.start_soon(self._serve, player.peer, partial(go_on, self.hall, player))
             greet(self.hall, player)
         for ident, sock in self.service.stored.items():  # they were still asked for their name
-            self._admit(sock, ident, "before")
+            self._admit(sock, ident, self._address_of(sock))
         self.service.stored.clear()
         self.hall.post.deliver()
 
     def _reconnect(self, ident: str) -> Peer | None:
         sock = self.service.stored.pop(ident, None)
-        return self._peer(sock, ident) if sock is not None else None
+        return self._peer(sock, ident, self._address_of(sock)) if sock is not None else None
+
+    def _address_of(self, sock: socket.socket) -> str:
+        """Where a connection of the last process comes from; it counts, but is not turned away."""
+        try:
+            name = sock.getpeername()
+        except OSError:
+            return GONE  # found out by reading, as with any connection
+        address = str(name[0]) if isinstance(name, tuple) else GONE
+        self.door.refusal(address)
+        return address
 
     def _report(self) -> None:
         """For `systemctl status`."""
@@ -178,13 +136,13 @@ class Server:
     def reconfigure(self, settings: Settings) -> None:
         """From now on; what is being played goes on under the terms it began with."""
         self.settings = self.hall.settings = settings
+        self.door.reconfigure(settings)
 
     def _say_goodbye(self) -> None:
-        log.info(
-            "stopping: %d connections, %d tables", len(self._connections), len(self.hall.tables)
-        )
+        inside = self.door.inside
+        log.info("stopping: %d connections, %d tables", len(inside), len(self.hall.tables))
         named = {player.connection for player in self.hall.players}
-        for peer in self._connections - named:
+        for peer in inside - named:
             peer.ask(None)
             peer.say(house(RESTARTING if self.service.is_managed else f"{CLOSING} {CLOSED}"))
         self.hall.stop(self._last_line)
@@ -203,20 +161,31 @@ class Server:
     # Accepting.
 
     def admit(self, sock: socket.socket, address: str) -> None:
-        """Serve this new connection, in a task and a nursery of its own."""
+        """Serve this new connection, in a task and a nursery of its own; or turn it away."""
+        refusal = self.door.refusal(address)
+        if refusal is not None:
+            self.door.turn_away(sock, refusal)
+            return
         ident = f"c{next(self._idents)}"
         self.service.keep(ident, sock)
         self._admit(sock, ident, address)
 
     def _admit(self, sock: socket.socket, ident: str, address: str) -> None:
-        log.info("%s connects from %s", ident, address)
-        peer = self._peer(sock, ident)
+        log.debug("%s connects from %s", ident, address)
+        peer = self._peer(sock, ident, address)
         self._nursery.start_soon(self._serve, peer, partial(visit, self.hall, peer))
+        self.door.came_in(peer)
 
-    def _peer(self, sock: socket.socket, ident: str) -> Peer:
+    def _peer(self, sock: socket.socket, ident: str, address: str) -> Peer:
         settings = self.settings
-        limits = PeerLimits(settings.outbox_bytes, settings.line_seconds, settings.send_seconds)
-        return Peer(sock, ident, self.hall.post, limits)
+        limits = PeerLimits(
+            settings.outbox_bytes,
+            settings.line_seconds,
+            settings.send_seconds,
+            settings.line_burst,
+            settings.lines_per_second,
+        )
+        return Peer(sock, ident, address, self.hall.post, limits)
 
     async def _accept_all(self, scope: trio.CancelScope) -> None:
         try:
@@ -243,16 +212,13 @@ class Server:
             self.admit(sock, str(address[0]))
 
     def _log_shortage(self, exc: OSError) -> None:
-        now = trio.current_time()
-        if now - self._shortage_logged_at >= SHORTAGE_LOG_SECONDS:
-            self._shortage_logged_at = now
-            log.warning("cannot accept connections for now: %s", exc.strerror)
+        text = "cannot accept connections for now: %s"
+        self.door.log_once(logging.WARNING, "shortage", text, exc.strerror)
 
     # Serving.
 
     async def _serve(self, peer: Peer, serve: Callable[[], Awaitable[None]]) -> None:
         """One connection, whatever happens in it."""
-        self._connections.add(peer)
         try:
             async with trio.open_nursery() as nursery:
                 peer.nursery = nursery
@@ -266,12 +232,9 @@ class Server:
         except* Exception:  # from a task beside the visit
             log.exception("%s: a mistake of ours", peer.ident)
         finally:
-            self._connections.discard(peer)
+            self.door.left(peer)
 
     async def _serve_safely(self, peer: Peer, serve: Callable[[], Awaitable[None]]) -> None:
-        if len(self._connections) > self.settings.max_connections:
-            peer.say(house(FULL))
-            return
         try:
             with peer.scope:
                 await serve()
@@ -279,7 +242,7 @@ class Server:
             log.exception("%s: a mistake of ours", peer.ident)
             peer.ask(None)
             peer.say(house(f"Something went wrong on our side, sorry. {CLOSED}"))
-        if peer.lost:
+        if peer.scope.cancelled_caught and peer.lost:
             log.info("%s is lost: %s", peer.ident, peer.lost)
 
     @property

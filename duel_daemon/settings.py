@@ -21,6 +21,7 @@ from duel_daemon import __version__, sources
 from duel_daemon.sources import (
     HOSTS,
     LARGE,
+    NETWORKS,
     NUMBER,
     ODD,
     PLACE,
@@ -133,7 +134,18 @@ class Settings:
         "text kept for who does not read", "More than this, and the connection is closed.")
     max_connections: int = setting(LIMITS, whole(2, 100_000), 2000, "connections at once",
         "Keep it below FileDescriptorStoreMax= and LimitNOFILE= of the service.")
-    max_unnamed: int = live(LIMITS, whole(1, 100_000), 100, "of them without a name yet")
+    max_unnamed: int = live(LIMITS, whole(1, 100_000), 100, "of them without a name yet",
+        "One more, and whoever has had the longest time to give one makes room.")
+    per_address: int = live(LIMITS, whole(1, 100_000), 40, "connections from one address at once",
+        "A whole class can sit behind one address. Of IPv6 addresses, a /64 counts as one.")
+    new_per_minute: int = live(LIMITS, whole(1, 1_000_000), 120,
+        "new connections from one address")
+    trusted: str = live(LIMITS, NETWORKS, "", "addresses without such limits",
+        "Addresses and networks, separated by commas.", means="none",
+        such_as="192.168.1.0/24")
+    line_burst: int = live(LIMITS, whole(1, 1_000_000), 10, "lines that are taken at once",
+        "Then lines_per_second; what comes faster waits, nothing is lost.")
+    lines_per_second: int = live(LIMITS, whole(1, 1_000_000), 4, "lines a second after these")
 
     host: str = setting(SERVICE, HOSTS, "", "addresses to listen on",
         "Several are separated by commas. Empty: all, IPv4 and IPv6.",

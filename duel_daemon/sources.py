@@ -19,6 +19,8 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from duel_daemon.limits import networks
+
 Value: TypeAlias = str | int | float | None
 
 PREFIX = "DUEL_"
@@ -109,6 +111,14 @@ def _are_hosts(hosts: str) -> bool:
     return not hosts or all(map(_is_host, hosts.split(",")))
 
 
+def _are_networks(text: str) -> bool:
+    try:
+        networks(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _is_host(host: str) -> bool:
     """Say whether it can be one; what looks like an IP address has to be one."""
     if not _NUMERIC_HOST.fullmatch(host):
@@ -169,6 +179,9 @@ PORT = Kind("a port (1 to 65535)", _whole, range(1, 65536).__contains__)
 ODD = Kind("an odd number from 1 to 21", _whole, range(1, 22, 2).__contains__)
 HOSTS = Kind(
     "an address (such as 192.168.1.20, ::1 or localhost)", _hosts, _are_hosts, is_text=True
+)
+NETWORKS = Kind(
+    "a network (such as 192.168.1.0/24 or fd00::/8)", _hosts, _are_networks, is_text=True
 )
 PLACE = Kind("a path (or none)", str, str.isprintable, is_text=True)
 
@@ -344,7 +357,7 @@ def nearest(word: str, names: Iterable[str]) -> str | None:
     """Return the name that was probably meant: one that begins so, else one spelt nearly so."""
     keys = {_key(name): name for name in names}
     typed = _key(word[:SHOWN_CHARS])
-    begun = [key for key in keys if typed and key.startswith(typed)]
+    begun = sorted((key for key in keys if typed and key.startswith(typed)), key=len)
     close = begun or difflib.get_close_matches(typed, keys, n=1, cutoff=0.7)
     return keys[close[0]] if close else None
 

@@ -11,6 +11,7 @@ import trio
 
 from duel_daemon import commands, names
 from duel_daemon.commands import WORDS, Order, Place
+from duel_daemon.door import CLOSED
 from duel_daemon.hall import Hall
 from duel_daemon.names import Refusal
 from duel_daemon.narrator import house, seconds
@@ -24,7 +25,6 @@ from duel_daemon.wire import DOT
 log = logging.getLogger("duel_daemon")
 
 NAME_PROMPT = "Your name (Enter for a guest name): "
-CLOSED = "The connection is closed."
 RETURNING = re.compile(r"(\S+)\s+([A-Za-z0-9]{4}-[A-Za-z0-9]{4})")
 CODE_TRIES = 3  # in one connection
 
@@ -95,7 +95,9 @@ async def _arrive(hall: Hall, peer: Peer) -> Player:
             elif (name := _named(hall, peer, line)) is not None:
                 peer.ask(None)
                 return _enter(hall, peer, name)
+        peer.offence = 2.0
         raise Quit("wrong codes", f"Too many wrong codes. {CLOSED}")
+    peer.offence = 0.5
     late = f"No name within {seconds(hall.settings.name_seconds)}. {CLOSED}"
     raise Quit("no name in time", late)
 

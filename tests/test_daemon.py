@@ -186,7 +186,7 @@ def test_it_can_be_reached_over_ipv6() -> None:
     needs_ipv6()
     with daemon(host="::1") as running, Guest(running.port, "::1") as guest:
         guest.is_named("Anna")
-        running.log.waits_for("connects from ::1")
+        running.log.waits_for("c1 is Anna, from ::1")
 
 
 def test_without_an_address_it_listens_on_ipv4_and_ipv6() -> None:
@@ -222,7 +222,7 @@ def test_a_log_line_has_a_time_a_level_and_the_short_id_of_what_it_is_about() ->
     form = re.compile(r"\d\d:\d\d:\d\d (debug  |info   |warning|error  ) (\S.*)")
     texts = [found[2] for found in map(form.fullmatch, lines) if found]
     assert len(texts) == len(lines)
-    about = ("c1 connects from 127.0.0.1", "c1 is Anna", "c2 is Ben", "d1 begins: Anna against Ben")
+    about = ("c1 is Anna, from 127.0.0.1", "c2 is Ben", "d1 begins: Anna against Ben")
     for beginning in (*about, "d1 ended: ", "c1 is gone", "c2 is gone"):
         assert sum(text.startswith(beginning) for text in texts) == 1, beginning
     assert all(line.isprintable() for line in lines)
@@ -231,7 +231,7 @@ def test_a_log_line_has_a_time_a_level_and_the_short_id_of_what_it_is_about() ->
 def test_under_the_journal_every_line_has_its_level_in_front_and_no_time() -> None:
     with daemon(JOURNAL_STREAM="{stderr}") as running:
         lines = play_and_leave(running).splitlines()
-    assert "<6>c1 is Anna" in lines
+    assert "<6>c1 is Anna, from 127.0.0.1" in lines
     assert all(re.match(r"<[3467]>\D", line) for line in lines)
 
 

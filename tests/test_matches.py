@@ -9,7 +9,8 @@ import pytest
 import trio
 from kit import QUIET, Person, Place, open_house
 
-from duel_daemon.server import Server, listen
+from duel_daemon.listening import listen
+from duel_daemon.server import Server
 from duel_daemon.settings import Settings
 from duel_daemon.table import PAUSE_SECONDS
 

@@ -54,7 +54,7 @@ async def pipe():
     ours, theirs = socket.socketpair()
     post = Post()
     with ours:
-        peer = Peer(theirs, "c1", post, PeerLimits())
+        peer = Peer(theirs, "c1", "127.0.0.1", post, PeerLimits(line_burst=10_000))
         async with trio.open_nursery() as nursery:
             peer.nursery = nursery
             yield ours, peer, post
@@ -305,7 +305,7 @@ async def test_whoever_quits_and_never_reads_is_closed_after_a_second(autojump_c
             await trio.testing.wait_all_tasks_blocked()
         await anna.send(b"quit\n")
         await trio.sleep(1.5)
-        assert not place.server._connections
+        assert not place.server.door.inside
 
 
 # A client that sends without end.

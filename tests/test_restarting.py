@@ -88,7 +88,7 @@ class Lives:
 def _silence(server: Server) -> None:
     """A killed process says nothing, writes nothing and closes its descriptors."""
     server.hall.is_stopping = True
-    for peer in server._connections:
+    for peer in server.door.inside:
         peer.lost = "killed"
         peer.close = peer._sock.close  # type: ignore[method-assign]
     server.memory.journal.close()

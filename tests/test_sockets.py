@@ -14,9 +14,10 @@ from terminal import rule_book_lines
 
 from duel_daemon.duel import Duel, Game, replay
 from duel_daemon.events import Ended, Seat
+from duel_daemon.listening import listen
 from duel_daemon.narrator import tell
 from duel_daemon.rulebooks import SHELF
-from duel_daemon.server import Server, listen
+from duel_daemon.server import Server
 from duel_daemon.settings import Settings
 from duel_daemon.survey import Restriction
 

@@ -27,7 +27,7 @@ async def all_is_empty(place):
     """Whether everybody who came is gone without a trace."""
     await trio.testing.wait_all_tasks_blocked()
     server, hall = place.server, place.server.hall
-    pending = (hall.players, hall.tables, hall.rematches, hall.lobby.offers(), server._connections)
+    pending = (hall.players, hall.tables, hall.rematches, hall.lobby.offers(), server.door.inside)
     tasks = (server._nursery.child_tasks, hall.nursery.child_tasks)
     return not any(map(len, (*pending, *tasks)))
 
@@ -479,7 +479,7 @@ async def by_a_reset(place, person):
 
 async def by_a_kick(place, person):
     ident = f"c{place.people.index(person) + 1}"
-    (peer,) = (peer for peer in place.server._connections if peer.ident == ident)
+    (peer,) = (peer for peer in place.server.door.inside if peer.ident == ident)
     peer.drop("kicked")
 
 

@@ -1,0 +1,98 @@
+"""Who may come in, and how many: the limits on strangers, put to use.
+
+Whoever is refused reads why. What is connected is never touched by it, but for one thing: when too
+many have not given a name, the one who has had the longest time for it makes room.
+"""
+
+import contextlib
+import logging
+import socket
+
+import attrs
+import trio
+
+from duel_daemon.limits import Gate, GateLimits, OncePer, networks
+from duel_daemon.narrator import house
+from duel_daemon.peer import RECEIVE_BYTES, Peer
+from duel_daemon.settings import Settings
+
+log = logging.getLogger("duel_daemon")
+
+CLOSED = "The connection is closed."
+FULL = f"Too many people are here; try again in a minute. {CLOSED}"
+CROWDED = f"Too many are at the door. Please connect again. {CLOSED}"
+
+
+@attrs.define(eq=False)
+class Door:
+    """Counts everybody who is connected, and who of them has no name yet."""
+
+    settings: Settings
+    _gate: Gate = attrs.field(factory=Gate, init=False)
+    _inside: set[Peer] = attrs.field(factory=set, init=False)
+    _unnamed: dict[Peer, None] = attrs.field(factory=dict, init=False)
+    """Those who came first, first."""
+    _said: OncePer = attrs.field(factory=OncePer, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.reconfigure(self.settings)
+
+    def reconfigure(self, settings: Settings) -> None:
+        self.settings = settings
+        self._gate.limits = GateLimits(
+            settings.per_address, settings.new_per_minute, networks(settings.trusted)
+        )
+
+    @property
+    def inside(self) -> set[Peer]:
+        return self._inside
+
+    def refusal(self, address: str) -> str | None:
+        """Why somebody from this address cannot come in; else they are counted."""
+        now = trio.current_time()
+        if len(self._inside) >= self.settings.max_connections:
+            self.log_once(logging.WARNING, "full", "no room for more than %d connections",
+                          self.settings.max_connections)  # fmt: skip
+            return FULL
+        refused = self._gate.admit(address, now)
+        if refused is None:
+            return None
+        kind = f"{refused.why.value} {address}"
+        self.log_once(logging.WARNING, kind, "%s is refused: %s", address, refused.why.value)
+        return f"{refused.sentence} {CLOSED}"
+
+    def turn_away(self, sock: socket.socket, sentence: str) -> None:
+        """One line, as far as it gets, and gone: a flood of these must cost next to nothing."""
+        with contextlib.suppress(OSError), sock:
+            sock.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                sock.recv(RECEIVE_BYTES)  # what is unread at close() could cost them the sentence
+            sock.send(house(sentence).replace("\n", "\r\n").encode())
+            sock.shutdown(socket.SHUT_RDWR)
+
+    def came_in(self, peer: Peer) -> None:
+        self._inside.add(peer)
+        self._unnamed[peer] = None
+        if len(self._unnamed) > self.settings.max_unnamed:
+            longest = next(iter(self._unnamed))
+            self.log_once(logging.WARNING, "crowded", "over %d connections without a name",
+                          self.settings.max_unnamed)  # fmt: skip
+            del self._unnamed[longest]
+            longest.send_away(house(CROWDED))
+
+    def is_named(self, peer: Peer) -> None:
+        self._unnamed.pop(peer, None)
+
+    def left(self, peer: Peer) -> None:
+        """Somebody is gone; whoever did what no person does is remembered for a while."""
+        self._inside.discard(peer)
+        self._unnamed.pop(peer, None)
+        self._gate.left(peer.address)
+        if peer.offence:
+            self._gate.offend(peer.address, trio.current_time(), peer.offence)
+
+    def log_once(self, level: int, kind: str, text: str, *args: object) -> None:
+        """The log says each thing once a minute, however often it happens."""
+        unsaid = self._said.ask(kind, trio.current_time())
+        if unsaid is not None:
+            log.log(level, f"{text}%s", *args, f" ({unsaid} times more before)" if unsaid else "")
