@@ -413,6 +413,7 @@ class Hall:
     def stop(self, line: Callable[[Player], str]) -> None:
         """The server closes: one line to everybody. What the journal has kept stays in it."""
         self.is_stopping = True
+        self.memory.journal.seal()
         for player in self.players:
             player.ask(None)
             player.tell(house(line(player)))  # one line, however long

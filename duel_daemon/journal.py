@@ -2,13 +2,17 @@
 
 One write per record, no fsync: what a process has written outlives its death in the page cache.
 (That a result outlives the power is the store's promise.) When the file has grown, it is replaced
-by the fewest records that lead to the same state.
+by the fewest records that lead to the same state. So it is when the disk was full: until then
+nothing is added, so that what can be read is never without something that came before.
 """
 
+import contextlib
 import logging
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
+
+import trio
 
 from duel_daemon import ledger
 from duel_daemon.ledger import Record, Running
@@ -16,7 +20,7 @@ from duel_daemon.ledger import Record, Running
 log = logging.getLogger("duel_daemon")
 
 COMPACT_BYTES = 16 * 1024 * 1024
-RECORDS_PER_RETRY = 256  # while no file could be opened
+RETRY_SECONDS = 1.0  # while nothing can be written
 
 
 class Journal:
@@ -27,9 +31,9 @@ class Journal:
         self._compact_bytes = compact_bytes
         self._file = -1
         self._size = 0
-        self._is_failing = False
-        self._unwritten = 0
-        self._snapshot: Callable[[], Running] = Running
+        self._is_behind = False
+        """Something could not be written; the file is to be replaced before anything else is."""
+        self._snapshot: Callable[[], Running] | None = None
 
     @property
     def keeps(self) -> bool:
@@ -53,60 +57,73 @@ class Journal:
         self._snapshot = snapshot
         self._compact()
 
+    def seal(self) -> None:
+        """Everything is about to be stopped: what is going on is asked for no more than once."""
+        if self._is_behind:
+            self._compact()
+        self._snapshot = None
+
     def write(self, record: Record) -> None:
-        if self._path is None:
+        if self._file < 0 or self._is_behind:
             return
-        if self._file < 0:
-            self._unwritten += 1
-            if self._unwritten % RECORDS_PER_RETRY:
-                return
-            self._compact()  # what is going on now makes up for what was not written
-        text = ledger.line(record)
-        if self._is_failing:
-            text = f"\n{text}"  # the line before may be torn
-        data = text.encode("ascii")
+        data = ledger.line(record).encode("ascii")
         try:
             written = os.write(self._file, data)
         except OSError as exc:
-            self._fail(exc.strerror or str(exc))
+            self._fall_behind(exc.strerror or str(exc))
             return
         if written < len(data):
-            self._fail("only a part could be written")
+            self._fall_behind("only a part could be written")
             return
-        if self._is_failing:
-            self._is_failing = False
-            log.warning("journal: writing works again")
         self._size += written
         if self._size > self._compact_bytes:
-            self._compact()
+            # Whoever writes is half way through a change, and a snapshot would show half of it.
+            trio.lowlevel.current_trio_token().run_sync_soon(self._compact, idempotent=True)
 
-    def _fail(self, why: str) -> None:
+    def _fall_behind(self, why: str) -> None:
         """The disk is full, most likely. Duels go on; a crash now would lose moves."""
-        if not self._is_failing:
-            self._is_failing = True
+        if not self._is_behind:
+            self._is_behind = True
             log.warning("journal: %s; moves are not kept until this works again", why)
+            trio.lowlevel.spawn_system_task(self._catch_up)
+
+    async def _catch_up(self) -> None:
+        """What is going on then makes up for what was not written."""
+        while self._is_behind and self._snapshot is not None:
+            await trio.sleep(RETRY_SECONDS)
+            self._compact()
 
     def _compact(self) -> None:
         """A new file with the fewest records, in the place of the old one."""
-        if self._path is None:
+        if self._path is None or self._snapshot is None:
             return
         new = self._path.with_suffix(".new")
         lines: Iterable[str] = map(ledger.line, ledger.records(self._snapshot()))
+        data = "".join(lines).encode("ascii")
         try:
-            data = "".join(lines).encode("ascii")
             new.write_bytes(data)
             file = os.open(new, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
             os.replace(new, self._path)
         except OSError as exc:
-            self._fail(exc.strerror or str(exc))
+            _remove(new)
             self._size = 0  # not tried again with every record
+            self._fall_behind(exc.strerror or str(exc))
             return
         if self._file >= 0:
             os.close(self._file)
         self._file, self._size = file, 0
-        self._unwritten = 0
+        if self._is_behind:
+            self._is_behind = False
+            log.warning("journal: writing works again")
 
     def close(self) -> None:
+        self.seal()
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+def _remove(file: Path) -> None:
+    """Half a file only takes up room."""
+    with contextlib.suppress(OSError):
+        file.unlink(missing_ok=True)

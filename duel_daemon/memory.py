@@ -52,14 +52,20 @@ class Memory:
 
     def entered(self, player: Player) -> None:
         self.journal.write(ledger.enter(player.name, player.peer.ident))
-        player.peer.keep_wire = lambda state: self.journal.write(ledger.wire(player.name, state))
+        self.follow(player)
 
     def connected(self, player: Player) -> None:
         """They are reached otherwise now, or not at all."""
         connection = player.connection
         self.journal.write(ledger.connect(player.name, connection.ident if connection else ""))
-        if connection is not None:
-            connection.keep_wire = lambda state: self.journal.write(ledger.wire(player.name, state))
+        self.follow(player)
+
+    def follow(self, player: Player) -> None:
+        """From now on, what their connection's decoder holds is kept: a line half typed."""
+        if player.connection is not None:
+            player.connection.keep_wire = lambda state: self.journal.write(
+                ledger.wire(player.name, state)
+            )
 
     def renamed(self, old: str, new: str) -> None:
         self.journal.write(ledger.rename(old, new))

@@ -29,13 +29,13 @@ def restore(hall: Hall, running: Running, reconnect: Callable[[str], Peer | None
     `reconnect` finds the connection that was kept under a name.
     """
     players = {name: _player(kept, reconnect) for name, kept in running.players.items()}
-    tables = [kept for kept in running.tables.values() if not _is_hopeless(kept, players)]
-    seated = {name for kept in tables if not kept.is_over for name in kept.sides}
+    for kept in running.tables.values():
+        if not _is_hopeless(kept, players):
+            _rebuild_if_possible(hall, kept, players)
     for name, player in players.items():
-        if player.connection is not None or name in seated:
+        if player.connection is not None or player.table is not None:
             hall.take_in(player, running.players[name].wish)
-    for kept in tables:
-        _rebuild(hall, kept, players)
+            hall.memory.follow(player)
     hall.continue_counting(running.last_table)
     if hall.players:
         log.info("restored: %d tables, %d players", len(hall.tables), len(hall.players))
@@ -53,14 +53,25 @@ def _player(kept: KeptPlayer, reconnect: Callable[[str], Peer | None]) -> Player
 
 def _is_hopeless(kept: KeptTable, players: dict[str, Player]) -> bool:
     """Practice whose player is gone: there is nobody to play on, and nothing to record."""
-    people = [name for name in kept.sides if not name.startswith(HOUSE_MARK)]
-    return len(people) < len(kept.sides) and (kept.is_over or players[people[0]].connection is None)
+    people = [players.get(name) for name in kept.sides if not name.startswith(HOUSE_MARK)]
+    if len(people) == len(kept.sides):
+        return False
+    return kept.is_over or not any(player and player.connection for player in people)
+
+
+def _rebuild_if_possible(hall: Hall, kept: KeptTable, players: dict[str, Player]) -> None:
+    """A disk that was full leaves gaps in the journal: that costs the duel, not the daemon."""
+    try:
+        _rebuild(hall, kept, players)
+    except Exception:
+        log.exception("d%d cannot be rebuilt", kept.ident)
 
 
 def _rebuild(hall: Hall, kept: KeptTable, players: dict[str, Player]) -> None:
     one, two = (_contestant(name, players, hall.rng) for name in kept.sides)
     table = Table.rebuilt(kept, (one, two), hall.pace, hall.venue)
     if kept.is_over:
+        table.is_over = True
         hall.memory.table_over(table)
         return
     hall.reopen(table)

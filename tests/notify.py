@@ -162,6 +162,7 @@ class Manager:
             due = self._fed_at + (self.watchdog_seconds or float("inf"))
             if self.pid is not None and trio.current_time() >= due:
                 os.kill(self.pid, signal.SIGABRT)
+                os.kill(self.pid, signal.SIGCONT)  # as systemd does: a stopped process dies too
                 await self._onlookers.park()  # something happens next: its end
             else:
                 with trio.move_on_at(due if self.pid is not None else float("inf")):

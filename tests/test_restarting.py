@@ -21,14 +21,14 @@ from duel_daemon import ledger
 from duel_daemon.archivist import Archivist, inline
 from duel_daemon.duel import Game, Turn, replay
 from duel_daemon.events import Seat
-from duel_daemon.journal import Journal
+from duel_daemon.journal import COMPACT_BYTES, Journal
 from duel_daemon.ledger import KeptDuel, KeptPlayer, KeptTable, Running, fold, line, records
 from duel_daemon.memory import Memory
 from duel_daemon.rulebooks import BY_SLUG, SHELF
 from duel_daemon.server import Server
 from duel_daemon.service import Service
 from duel_daemon.settings import Settings
-from duel_daemon.store import Store
+from duel_daemon.store import Store, StoreTrouble
 from duel_daemon.survey import Restriction
 from duel_daemon.terms import Terms, Wish
 
@@ -60,6 +60,7 @@ class Lives:
     directory: Path
     descriptors: dict[str, socket.socket] = attrs.field(factory=dict)
     people: list[Person] = attrs.field(factory=list)
+    compact_bytes: int = COMPACT_BYTES
 
     @contextlib.asynccontextmanager
     async def life(
@@ -67,7 +68,8 @@ class Lives:
     ) -> AsyncIterator[Place]:
         """A process from its start to its end, polite or by kill -9."""
         store = Store.open(self.directory, now=time.time)
-        memory = Memory(Journal(self.directory / "journal"), Archivist(store, inline))
+        journal = Journal(self.directory / "journal", self.compact_bytes)
+        memory = Memory(journal, Archivist(store, inline))
         # What came out of the store stays in it; the next process gets a copy of its own.
         service = FakeStore(self.descriptors) if managed else Service()
         service.stored = {name: sock.dup() for name, sock in service.stored.items()}
@@ -196,6 +198,24 @@ async def test_wishes_about_the_screen_and_a_line_half_typed_come_along(
         await ben.reads("N: ")
         await ben.send(b"o\r\n")
         await ben.reads("* 2 people are here:")
+
+
+async def test_a_line_half_typed_is_finished_after_any_number_of_restarts(
+    autojump_clock, lives
+) -> None:
+    async with lives.life(managed=True, crash=True) as place:
+        _, ben = await begin(place)
+        await ben.send(b"1")
+        await trio.testing.wait_all_tasks_blocked()
+    async with lives.life(managed=True, crash=True):
+        await ben.send(b"5\nti")
+        await ben.reads("New N is 30.\n")
+        await trio.testing.wait_all_tasks_blocked()
+    async with lives.life(managed=True):
+        await ben.send(b"me\n")
+        await ben.reads("* 60 seconds left for Anna.\n")  # on coming back
+        await ben.reads("* 60 seconds left for Anna.\n")  # when asked
+        assert "There is no command" not in ben.screen
 
 
 async def test_a_hang_up_during_the_restart_is_a_lost_connection(autojump_clock, lives) -> None:
@@ -338,38 +358,167 @@ def test_whatever_the_moment_of_death_the_duel_is_the_one_they_saw_or_one_move_o
 ANY = Restriction.ANY
 
 
-def test_the_journal_goes_on_after_a_full_disk(tmp_path: Path, monkeypatch, caplog) -> None:
-    journal = Journal(tmp_path / "journal")
-    journal.open(Running)
-    real_write = os.write
+async def test_after_a_full_disk_the_journal_is_whole_again(
+    autojump_clock, tmp_path: Path, monkeypatch, caplog
+) -> None:
+    journal, running = Journal(tmp_path / "journal"), Running()
+    journal.open(lambda: running)
 
-    def torn(descriptor: int, data: bytes) -> int:
+    def enter(name: str) -> None:
+        running.players[name] = KeptPlayer(name, "c1")
+        journal.write(ledger.enter(name, "c1"))
+
+    def full(descriptor: int, data: bytes) -> int:
         real_write(descriptor, data[: len(data) // 2])
         raise OSError(28, "No space left on device")
 
-    journal.write(ledger.enter("Anna", "c1"))
-    monkeypatch.setattr(os, "write", torn)
-    journal.write(ledger.enter("Ben", "c2"))
-    journal.write(ledger.enter("Carl", "c3"))
-    monkeypatch.setattr(os, "write", real_write)
-    journal.write(ledger.enter("Dora", "c4"))
+    def kept() -> list[str]:
+        return [*Journal(tmp_path / "journal").load().players]
+
+    enter("Anna")
+    real_write = os.write
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        enter("Ben")
+    enter("Carl")  # there is room again, but Carl came after Ben
+    assert kept() == ["Anna"]
+    await trio.sleep(2)
+    enter("Dora")
     journal.close()
-    assert list(Journal(tmp_path / "journal").load().players) == ["Anna", "Dora"]
-    assert [r.getMessage() for r in caplog.records if "No space" in r.getMessage()] == [
-        "journal: No space left on device; moves are not kept until this works again"
+    assert kept() == ["Anna", "Ben", "Carl", "Dora"]
+    said = [record.getMessage() for record in caplog.records]
+    assert said == [
+        "journal: No space left on device; moves are not kept until this works again",
+        "journal: 1 of 2 lines could not be read",  # the torn one
+        "journal: writing works again",
     ]
-    assert any("works again" in record.getMessage() for record in caplog.records)
 
 
-def test_the_journal_is_replaced_when_it_has_grown(tmp_path: Path) -> None:
+async def test_the_end_of_a_daemon_that_is_behind_brings_the_journal_up_to_date(
+    tmp_path: Path, monkeypatch
+) -> None:
+    journal, running = Journal(tmp_path / "journal"), Running()
+    journal.open(lambda: running)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda descriptor, data: 0)
+        journal.write(ledger.enter("Anna", "c1"))
+    running.players["Anna"] = KeptPlayer("Anna", "c1")
+    journal.seal()
+    running.players.clear()  # all is stopped
+    journal.close()
+    assert [*Journal(tmp_path / "journal").load().players] == ["Anna"]
+
+
+async def test_the_journal_is_replaced_when_it_has_grown(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "journal", compact_bytes=1000)
     running = Running(players={"Anna": KeptPlayer("Anna", "c1")})
     journal.open(lambda: running)
     for _ in range(100):
         journal.write(ledger.prefer("Anna", bell=True, muted=False, ascii_only=False))
+        await trio.testing.wait_all_tasks_blocked()
     assert (tmp_path / "journal").stat().st_size < 1200
     journal.close()
     assert "Anna" in Journal(tmp_path / "journal").load().players
+
+
+async def test_a_journal_that_is_replaced_all_the_time_lacks_nothing(autojump_clock, lives) -> None:
+    """Each record is written in the middle of the change that it is about."""
+    lives.compact_bytes = 0
+    async with lives.life(managed=True, crash=True, best_of=3) as place:
+        anna, ben = await begin(place)
+        await ben.types("resign")
+        await anna.reads("* Recorded as duel 1.\n")
+        await ben.reads("* The next duel begins")
+        await ben.reads(PROMPT)
+        await ben.types("30")
+        await anna.reads("Proper divisors of 30")
+        carl = await place.comes_as("Carl")
+        await carl.types("stop")
+        await carl.reads("* ")
+        await carl.types("name Conrad")
+        await carl.reads("Conrad")
+    async with lives.life(managed=True, crash=True, best_of=3) as place:
+        await anna.reads("* The server was restarted.")
+        await anna.reads("* The score: Anna 1, Ben 0.\n")
+        await anna.reads("Proper divisors of 30")
+        await anna.reads(PROMPT)
+        await anna.types("15")
+        await ben.reads("New N is 15.\n")
+        await ben.types("resign")
+        await anna.reads("* The score: Anna 2, Ben 0. Anna wins the match.\n")
+        await anna.reads("* Recorded as duel 2.\n")
+        assert [len(duel.turns) for _, duel in lives_history(place)] == [2, 1]
+    async with lives.life(managed=True) as place:
+        await carl.reads("* The server was restarted. Nothing is lost.\n")
+        assert sorted(player.name for player in place.server.hall.players) == [
+            "Anna", "Ben", "Conrad",
+        ]  # fmt: skip
+        assert not place.server.hall.tables
+
+
+async def test_a_table_that_makes_no_sense_costs_nobody_else_anything(
+    autojump_clock, lives, caplog
+) -> None:
+    async with lives.life(managed=True, crash=True) as place:
+        anna, _ = await begin(place)
+        carl, dora = await place.pair("Carl", "Dora")
+        await carl.reads(PROMPT)
+    with (lives.directory / "journal").open("a") as file:
+        file.write(line(ledger.turn(1, 7, 1.0)))  # 7 does not divide 45
+        file.write(line(ledger.leave("Eve")))
+        practice = KeptTable(9, "u", Terms(BOOK), 3, ("Eve", "*perfect"), ("A", "B"), "practice")
+        file.write(line(ledger.seat(practice)))  # but Eve is not here
+    async with lives.life(managed=True) as place:
+        await anna.reads("* The server was restarted. Nothing is lost.\n")
+        await carl.reads("* The server was restarted. Nothing is lost; your duel goes on.\n")
+        await carl.reads(PROMPT)
+        await carl.types("30")
+        await dora.reads("New N is 30.\n")
+        assert len(place.server.hall.tables) == 1
+    assert [r.getMessage() for r in caplog.records if r.levelname == "ERROR"] == [
+        "d1 cannot be rebuilt"
+    ]
+
+
+async def test_a_result_that_waits_through_two_deaths_disturbs_nobody(
+    autojump_clock, lives
+) -> None:
+    async with lives.life(managed=True, crash=True) as place:
+        archivist = place.server.memory.archivist
+        archivist._store = _Full(archivist._store)
+        anna, ben = await begin(place)
+        await ben.types("resign")
+        await anna.reads("* You won against Ben!")
+        await anna.types("rematch")
+        await ben.types("rematch")
+        await ben.reads("* Your opponent is Anna.\n")
+        await ben.reads(PROMPT)
+    for _ in range(2):
+        async with lives.life(managed=True, crash=True) as place:
+            archivist = place.server.memory.archivist
+            archivist._store = _Full(archivist._store)
+            await ben.reads("your duel goes on.\n")
+            await ben.reads(PROMPT)
+            await trio.sleep(1)
+    async with lives.life(managed=True) as place:
+        await ben.reads(PROMPT)
+        await ben.types("30")
+        await anna.reads("New N is 30.\n")
+        await anna.types("resign")
+        await ben.reads("* Recorded as duel 2.\n")
+        assert [duel.players for _, duel in lives_history(place)] == [
+            ("Ben", "Anna"), ("Anna", "Ben"),
+        ]  # fmt: skip
+
+
+@attrs.define
+class _Full:
+    """A store without room."""
+
+    store: Store
+
+    def add(self, records: list) -> list[int]:
+        raise StoreTrouble("the disk is full")
 
 
 def test_without_a_path_nothing_is_kept() -> None:
