@@ -6,6 +6,7 @@ being released into the lobby. What a player may type, and what then is done, is
 
 import itertools
 import logging
+import math
 import random
 import secrets
 import time
@@ -74,6 +75,10 @@ class Hall:
     @property
     def default_terms(self) -> Terms:
         return default_terms(self.settings)
+
+    @property
+    def player_count(self) -> int:
+        return len(self._players)
 
     def is_taken(self, key: str) -> bool:
         return key in self._players
@@ -194,10 +199,8 @@ class Hall:
         for other in practising:
             self._call_back(other, player)
         player.waits_since = trio.current_time()
-        if not player.has_heard_of_practice:
-            player.has_heard_of_practice = True
-            assert player.peer.nursery is not None
-            player.peer.nursery.start_soon(self._mention_practice, player)
+        patience = player.peer.patience
+        patience.deadline = min(patience.deadline, self.lonely_due(player))
 
     def _call_back(self, practising: Player, waiting: Player) -> None:
         practising.house(
@@ -205,20 +208,16 @@ class Hall:
             "Type accept to leave the practice and play, or decline.",
         )
 
-    async def _mention_practice(self, player: Player) -> None:
-        """Once in a visit, when somebody has waited long; unless they wait no longer by then."""
-        while True:
-            due = player.waits_since + LONELY_SECONDS
-            if due <= trio.current_time():
-                break
-            await trio.sleep_until(due)
-        if self.lobby.offer_of(player) is not None and player.is_free:
-            player.house(
-                "Nobody yet. Type practice to play against the house; you keep your place."
-            )
-            self.post.deliver()
-        else:
-            player.has_heard_of_practice = False
+    def lonely_due(self, player: Player) -> float:
+        """When somebody who waits is to hear of practice: once in a visit, after long waiting."""
+        waits = player.is_free and self.lobby.offer_of(player) is not None
+        if player.has_heard_of_practice or not waits:
+            return math.inf
+        return player.waits_since + LONELY_SECONDS
+
+    def mention_practice(self, player: Player) -> None:
+        player.has_heard_of_practice = True
+        player.house("Nobody yet. Type practice to play against the house; you keep your place.")
 
     def pair(self, host: Player, theirs: Wish, guest: Player, wish: Wish) -> None:
         """The host's terms hold (they are the same); the first turn is as wished, or tossed for."""
@@ -255,7 +254,7 @@ class Hall:
         """A rematch: the same game, sides swapped, and whoever watched is carried along."""
         was_first = last.sides[Side.A] is player
         first, second = (opponent, player) if was_first else (player, opponent)
-        watchers = [watcher for watcher in self.players if watcher.watching is last]
+        watchers = [watcher for watcher in people(last.watchers) if watcher.watching is last]
         self.seat(last.terms, first, second, "sides swapped", watchers)
 
     def _leave_practice(self, player: Player) -> None:
@@ -400,15 +399,24 @@ class Hall:
     def _drop_pending(self, player: Player, why: str, but: Iterable[Player] = ()) -> None:
         """Nothing of theirs is open any more; whoever waited for an answer hears why."""
         self.rematches.pop(player, None)
-        waiting = [other for other, wanted in self.rematches.items() if wanted is player]
-        for other in waiting:
-            del self.rematches[other]
+        waiting = []
+        asking = self._asking_for_rematch(player)
+        if asking is not None:
+            del self.rematches[asking]
+            waiting.append(asking)
         if self.lobby.offer_of(player) is not None:
             self.memory.offered(player, None)
         waiting += [_other(challenge, player) for challenge in self.lobby.clear(player)]
         for other in waiting:
             if other not in but:
                 other.house(f"{player.name} {why}.")
+
+    def _asking_for_rematch(self, player: Player) -> Player | None:
+        """Only whom they played last can have asked them."""
+        table = player.last_table
+        other = table.opponent_of(player) if table is not None else None
+        is_asking = isinstance(other, Player) and self.rematches.get(other) is player
+        return other if is_asking and isinstance(other, Player) else None
 
     def stop(self, line: Callable[[Player], str]) -> None:
         """The server closes: one line to everybody. What the journal has kept stays in it."""

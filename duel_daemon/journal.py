@@ -64,9 +64,14 @@ class Journal:
         self._snapshot = None
 
     def write(self, record: Record) -> None:
+        if self._path is not None:
+            self.write_line(ledger.line(record))
+
+    def write_line(self, text: str) -> None:
+        """A record that is a line already."""
         if self._file < 0 or self._is_behind:
             return
-        data = ledger.line(record).encode("ascii")
+        data = text.encode("ascii")
         try:
             written = os.write(self._file, data)
         except OSError as exc:

@@ -127,6 +127,11 @@ def turn(table: int, divisor: int, seconds: float) -> Record:
     return {"k": "turn", "t": table, "d": divisor, "s": round(seconds, 3)}
 
 
+def turn_line(table: int, divisor: int, seconds: float) -> str:
+    """The line of a turn's record, written by hand: there is one for every move."""
+    return f'{{"k":"turn","t":{table},"d":{divisor},"s":{seconds:.3f}}}\n'
+
+
 def end(table: int, winner: int | None, reason: str, now: float) -> Record:
     return {"k": "end", "t": table, "winner": winner, "why": reason, "at": now}
 

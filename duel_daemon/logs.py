@@ -44,6 +44,8 @@ def set_up(level: str, environ: Mapping[str, str]) -> None:
     handler = logging.StreamHandler(sys.stderr)
     to_journal = is_journal(environ, sys.stderr.fileno())
     handler.setFormatter(JournalFormatter() if to_journal else TerminalFormatter())
+    # What no format here shows need not be found out for every line.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     logger = logging.getLogger("duel_daemon")
     logger.handlers[:] = [handler]
     logger.propagate = False

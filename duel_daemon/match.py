@@ -24,6 +24,10 @@ class Side(enum.IntEnum):
         return Side.B if self is Side.A else Side.A
 
 
+_SIDES = (Side.A, Side.B)
+_SEATS = (Seat.ONE, Seat.TWO)
+
+
 @attrs.define
 class Series:
     """Duels between the same two sides, the first turn alternating."""
@@ -43,11 +47,10 @@ class Series:
 
     def seat(self, side: Side) -> Seat:
         """Where a side sits in the duel that is on, or next."""
-        plays_first = (side is Side.A) == (self.played % 2 == 0)
-        return Seat.ONE if plays_first else Seat.TWO
+        return _SEATS[(side + self.played) % 2]
 
     def side(self, seat: Seat) -> Side:
-        return Side.A if self.seat(Side.A) is seat else Side.B
+        return _SIDES[(seat - Seat.ONE + self.played) % 2]
 
     def record(self, winner: Seat | None) -> None:
         """A duel has ended; a series that is over takes no more."""

@@ -23,15 +23,15 @@ from duel_daemon.records import DuelRecord
 from duel_daemon.table import Table
 from duel_daemon.terms import Wish
 
-CODE_LETTERS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # none that is taken for another
-CODE_GROUPS, CODE_GROUP_LETTERS = 2, 4
-"""30^8 codes: at three tries a connection, a guesser needs ages, and a code lives for minutes."""
+CODE_LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+"""32, none that is taken for another. Of the 2^40 codes a guesser gets three tries a connection,
+and a code lives for minutes."""
 
 
 def new_code() -> str:
     """What a player must know to come back, such as K7M2-9QXT."""
-    letters = [secrets.choice(CODE_LETTERS) for _ in range(CODE_GROUPS * CODE_GROUP_LETTERS)]
-    return "-".join("".join(group) for group in zip(*[iter(letters)] * CODE_GROUP_LETTERS))  # noqa: B905
+    letters = "".join(CODE_LETTERS[byte % len(CODE_LETTERS)] for byte in secrets.token_bytes(8))
+    return f"{letters[:4]}-{letters[4:]}"
 
 
 @attrs.define(eq=False)

@@ -5,14 +5,29 @@ same lines at the same moments; the prompt line reaches them when it has been an
 with the divisor. What the house says starts with "* ", which no rule book's line does. Pure.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from functools import lru_cache
 
 import attrs
 
 from duel_daemon.duel import Game
-from duel_daemon.events import Ended, Event, Fault, Moved, Reason, Refused, Seat, TurnLost, Wrong
+from duel_daemon.events import (
+    Ended,
+    Event,
+    Fault,
+    Moved,
+    Reason,
+    Refused,
+    Seat,
+    TurnBegan,
+    TurnLost,
+    Wrong,
+)
+from duel_daemon.rulebooks import RuleBook
+from duel_daemon.survey import Restriction
 
 HOUSE = "* "
+CACHED_TURNS = 4096  # texts of at most some 2 KB each
 SHOWN_DIGITS = 20  # of an attempt; above, somebody leaned on the keyboard
 
 
@@ -33,7 +48,9 @@ class Telling:
         return self.one if seat is Seat.ONE else self.two
 
 
-def tell(game: Game, events: Iterable[Event]) -> Telling:
+def tell(game: Game, events: Sequence[Event]) -> Telling:
+    if len(events) == 2 and type(events[0]) is Moved and type(events[1]) is TurnBegan:
+        return _tell_move(game, events[0], events[1])
     one: list[str] = []
     two: list[str] = []
     watchers: list[str] = []
@@ -47,6 +64,20 @@ def tell(game: Game, events: Iterable[Event]) -> Telling:
         one.append(game.book.tell(event, to_mover=True) if mover is Seat.ONE else text)
         two.append(game.book.tell(event, to_mover=True) if mover is Seat.TWO else text)
     return Telling("".join(one), "".join(two), "".join(watchers))
+
+
+def _tell_move(game: Game, moved: Moved, began: TurnBegan) -> Telling:
+    """A move and the next turn: nearly every telling. Most turns have been told before."""
+    book = game.book
+    turn = _turn(book, began.mover, began.survey.number, game.restriction)
+    own = f"{book.moved(moved, to_mover=True)}{turn}"
+    others = f"{book.prompt(moved.mover)}{moved.divisor}\n{book.moved(moved, to_mover=False)}{turn}"
+    return Telling(own, others, others) if moved.mover is Seat.ONE else Telling(others, own, others)
+
+
+@lru_cache(maxsize=CACHED_TURNS)
+def _turn(book: RuleBook, mover: Seat, number: int, restriction: Restriction) -> str:
+    return book.turn(TurnBegan(mover, book.survey(number, restriction), is_first=False))
 
 
 def _whose_words(event: Event) -> Seat | None:

@@ -103,6 +103,7 @@ class Peer:
         self._first_bytes: bytes | None = b""
         self._line_began = math.inf
         self._in_a_row = 0
+        self._is_drained = False
         self._has_ended = False
         self._said: list[str] = []
         self._prompt: str | None = None
@@ -213,16 +214,24 @@ class Peer:
         await trio.lowlevel.checkpoint()
 
     async def _receive(self) -> bytes:
-        """What has come, without a detour through the scheduler if it is already there."""
+        """What has come.
+
+        After a short packet there is nothing more for now, nearly always: asking the kernel first
+        would cost more than the detour through the scheduler that it would save now and then.
+        """
         while True:  # noqa: ASYNC913 - each round returns or waits
-            self._in_a_row += 1
-            if self._in_a_row > IN_A_ROW:
-                await self._let_others_go_on()
-            try:
-                return self._sock.recv(RECEIVE_BYTES)
-            except BlockingIOError:
+            if self._is_drained:
                 self._in_a_row = 0
                 await trio.lowlevel.wait_readable(self._sock)
+            elif self._in_a_row > IN_A_ROW:
+                await self._let_others_go_on()
+            self._in_a_row += 1
+            try:
+                data = self._sock.recv(RECEIVE_BYTES)
+                self._is_drained = len(data) < RECEIVE_BYTES
+                return data
+            except BlockingIOError:
+                self._is_drained = True
             except OSError as exc:
                 self.lost = f"receive: {exc.strerror}"
                 raise Gone(self.lost) from None

@@ -31,7 +31,6 @@ class Player:
     """Where they last played with somebody, for `rematch`."""
     waits_since: float = 0.0
     has_heard_of_practice: bool = False
-    """Or will, when they have waited for long."""
     bell: bool = False
     muted: bool = False
     ascii_only: bool = False

@@ -79,7 +79,8 @@ class Server:
             self.hall = Hall(self.settings, tables, self.rng, self.memory)
             self._nursery = connections
             self._go_on()
-            self.hall.on_change = self._report
+            if self.service.is_managed:
+                self.hall.on_change = self._report
             self.hall.on_named = self.door.is_named
             self._report()
             acceptors = trio.CancelScope()
@@ -127,7 +128,7 @@ class Server:
 
     def _report(self) -> None:
         """For `systemctl status`."""
-        players, tables = len(self.hall.players), len(self.hall.tables)
+        players, tables = self.hall.player_count, len(self.hall.tables)
         self.service.status(f"{_count(players, 'player')}, {_count(tables, 'duel')}")
 
     def stop(self) -> None:

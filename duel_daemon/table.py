@@ -16,7 +16,7 @@ from duel_daemon import ledger, scoreboard
 from duel_daemon.aside import consider
 from duel_daemon.contestant import Contestant, House
 from duel_daemon.duel import Duel, Events, Game, Result, Turn, replay
-from duel_daemon.events import Ended, Moved, Reason, Seat, TurnBegan, TurnLost
+from duel_daemon.events import Ended, Reason, Refused, Seat, TurnBegan
 from duel_daemon.finished import Finished
 from duel_daemon.journal import Journal
 from duel_daemon.ledger import KeptDuel, KeptTable
@@ -27,6 +27,7 @@ from duel_daemon.presence import Presence
 from duel_daemon.retelling import last_turn, transcript
 from duel_daemon.review import review
 from duel_daemon.seating import Seating
+from duel_daemon.survey import HEAVY_NUMBER
 from duel_daemon.turnclock import Alarm, Ticker
 
 PAUSE_SECONDS = 5.0  # between the duels of a match: time to read the score
@@ -169,20 +170,21 @@ class Table(Seating):
     async def play(self, contestant: Contestant, divisor: int) -> None:
         """A number was typed by somebody who sits here."""
         seat, duel = self.seat_of(contestant), self.duel
-        if duel.fault(seat, divisor) is None:
+        if duel.number > HEAVY_NUMBER and duel.fault(seat, divisor) is None:
             after = duel.game.book.result(duel.number, divisor)
             await consider(after, duel.game.survey, after)
-        if duel.is_on:  # it may have ended while a large number was considered
-            events = duel.play(seat, divisor)
-            if isinstance(events[0], Moved | TurnLost):
-                self._keep_turn(divisor)
-            self._follow(events)
+            if not duel.is_on:  # it may have ended meanwhile
+                return
+        events = duel.play(seat, divisor)
+        if type(events[0]) is not Refused:
+            self._keep_turn(divisor)
+        self._follow(events)
 
     def _keep_turn(self, divisor: int) -> None:
         """Nothing is told before it is kept."""
         took = self._ticker.used(trio.current_time())
         self._turn_seconds.append(took)
-        self.venue.journal.write(ledger.turn(self.ident, divisor, took))
+        self.venue.journal.write_line(ledger.turn_line(self.ident, divisor, took))
 
     def resign(self, contestant: Contestant) -> None:
         """Give up the duel that is on; between duels, the match."""
@@ -305,9 +307,8 @@ class Table(Seating):
         self._ticker.set(trio.current_time(), given)
         if self.presence.anybody_is_away:
             self._stand_or_go_on()
-        first_alarm = self._ticker.alarm.at
-        if first_alarm < self._sleep.deadline:
-            self._sleep.deadline = first_alarm
+        if self._ticker.first_alarm_at < self._sleep.deadline:
+            self._sleep.deadline = self._ticker.first_alarm_at
 
     def _stand_or_go_on(self) -> None:
         """While somebody is away, the clock runs only in their own turn, and never for both."""

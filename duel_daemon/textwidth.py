@@ -9,7 +9,7 @@ SCREEN_COLUMNS = 77  # of 80: the house's "* " comes before, and the last column
 
 def wrapped(text: str, indent: str = "") -> list[str]:
     """Lines that fit, the later ones indented. A word longer than a line stays where it is."""
-    if len(text) <= SCREEN_COLUMNS // 2:  # two columns a letter at most
+    if len(text) <= SCREEN_COLUMNS and text.isascii():
         return [text]
     lines: list[str] = []
     room = 0

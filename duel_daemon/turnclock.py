@@ -31,10 +31,6 @@ class TurnClock:
     seconds: float
     """What the turn was given; 0 means as long as one likes."""
 
-    def shifted(self, seconds: float) -> "TurnClock":
-        """The same clock after it has stood still for so long."""
-        return TurnClock(self.began + seconds, self.seconds)
-
     def left(self, now: float) -> float:
         return self.began + self.seconds - now if self.seconds else math.inf
 
@@ -57,25 +53,35 @@ class TurnClock:
 
 @attrs.define
 class Ticker:
-    """The clock of a table: set anew for every turn, and stopped while it would be unfair."""
+    """The clock of a table: set anew for every turn, and stopped while it would be unfair.
 
-    _clock: TurnClock = attrs.field(default=TurnClock(0.0, 0.0), init=False)
+    It is set with every move and looked at rarely, so it keeps bare numbers and makes a TurnClock
+    of them only when somebody looks.
+    """
+
+    _began: float = attrs.field(default=0.0, init=False)
+    _seconds: float = attrs.field(default=0.0, init=False)
     _rung_at: float = attrs.field(default=0.0, init=False)
     """The last alarm that was rung for this turn, or its beginning."""
     _stands_since: float | None = attrs.field(default=None, init=False)
 
     def set(self, now: float, turn_seconds: float) -> None:
         """A turn begins."""
-        self._clock = TurnClock(now, turn_seconds)
-        self._rung_at = now
+        self._began = self._rung_at = now
+        self._seconds = turn_seconds
         self._stands_since = None
+
+    @property
+    def first_alarm_at(self) -> float:
+        """Of a turn that has just begun: its half, if it has an end."""
+        return self._began + self._seconds / 2 if self._seconds else math.inf
 
     def used(self, now: float) -> float:
         """How long the turn has taken so far."""
-        return self._time(now) - self._clock.began
+        return self._time(now) - self._began
 
     def left(self, now: float) -> float:
-        return self._clock.left(self._time(now))
+        return TurnClock(self._began, self._seconds).left(self._time(now))
 
     def _time(self, now: float) -> float:
         return now if self._stands_since is None else self._stands_since
@@ -87,13 +93,16 @@ class Ticker:
     def go_on(self, now: float) -> None:
         if self._stands_since is not None:
             stood = now - self._stands_since
-            self._clock, self._rung_at = self._clock.shifted(stood), self._rung_at + stood
+            self._began += stood
+            self._rung_at += stood
             self._stands_since = None
 
     @property
     def alarm(self) -> Alarm:
         """The next one that has not been rung; never, while the clock stands."""
-        return NEVER if self._stands_since is not None else self._clock.next_alarm(self._rung_at)
+        if self._stands_since is not None:
+            return NEVER
+        return TurnClock(self._began, self._seconds).next_alarm(self._rung_at)
 
     def ring(self) -> Alarm:
         """The alarm is heard: the next one comes after it."""

@@ -150,11 +150,13 @@ async def _serve(hall: Hall, player: Player) -> None:
     """
     peer = player.peer
     while True:
-        with trio.CancelScope(deadline=min(_idle_due(hall, player), peer.line_due)) as scope:
-            peer.patience = scope
+        due = min(_idle_due(hall, player), peer.line_due, hall.lonely_due(player))
+        with trio.CancelScope(deadline=due) as peer.patience:
             while True:
                 await carry_out(hall, player, await peer.line())
         now = trio.current_time()
+        if hall.lonely_due(player) <= now:
+            hall.mention_practice(player)
         if peer.line_due <= now:
             raise Gone("a line did not end", f"Your line did not end. {CLOSED}")
         if _idle_due(hall, player) <= now:
