@@ -32,8 +32,8 @@ RAISED = {
     "max_unnamed": 50_000,
     "per_address": 50_000,
     "new_per_minute": 100_000,
-    "line_burst": 1000,
-    "lines_per_second": 1000,
+    "line_burst": 1_000_000,
+    "lines_per_second": 1_000_000,
 }
 
 

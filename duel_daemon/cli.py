@@ -73,9 +73,9 @@ def _main(argv: Sequence[str]) -> int:
 
 def _run(argv: Sequence[str], settings: Settings, service: Service) -> int:
     directory = state_path(settings, os.environ)
-    store = _open_store(directory)
+    listeners = service.listeners or listen(settings.hosts, settings.port)
+    store = _open_store(directory)  # whoever connects meanwhile waits in the kernel's queue
     try:
-        listeners = service.listeners or listen(settings.hosts, settings.port)
         if sys.stderr.isatty():
             print(greeting(settings, directory), file=sys.stderr)
         journal = Journal(directory / JOURNAL if directory is not None and store else None)

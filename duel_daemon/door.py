@@ -11,7 +11,7 @@ import socket
 import attrs
 import trio
 
-from duel_daemon.limits import Gate, GateLimits, OncePer, networks
+from duel_daemon.limits import Gate, GateLimits, OncePer, address_key, networks
 from duel_daemon.narrator import house
 from duel_daemon.peer import RECEIVE_BYTES, Peer
 from duel_daemon.settings import Settings
@@ -57,9 +57,13 @@ class Door:
         refused = self._gate.admit(address, now)
         if refused is None:
             return None
-        kind = f"{refused.why.value} {address}"
+        kind = f"{refused.why.value} {address_key(address)}"
         self.log_once(logging.WARNING, kind, "%s is refused: %s", address, refused.why.value)
         return f"{refused.sentence} {CLOSED}"
+
+    def was_here(self, address: str) -> None:
+        """Somebody was let in by the process before this one: they count, and stay."""
+        self._gate.count(address)
 
     def turn_away(self, sock: socket.socket, sentence: str) -> None:
         """One line, as far as it gets, and gone: a flood of these must cost next to nothing."""
@@ -73,7 +77,7 @@ class Door:
     def came_in(self, peer: Peer) -> None:
         self._inside.add(peer)
         self._unnamed[peer] = None
-        if len(self._unnamed) > self.settings.max_unnamed:
+        while len(self._unnamed) > self.settings.max_unnamed:  # more than one too many: a new limit
             longest = next(iter(self._unnamed))
             self.log_once(logging.WARNING, "crowded", "over %d connections without a name",
                           self.settings.max_unnamed)  # fmt: skip

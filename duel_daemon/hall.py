@@ -93,7 +93,7 @@ class Hall:
 
     def enter(self, peer: Peer, name: str) -> Player:
         player = Player(name, peer)
-        self._players[names.key(name)] = player
+        self._players[player.key] = player
         self.memory.entered(player)
         self.on_named(peer)
         log.info("%s is %s, from %s", peer.ident, name, peer.address)
@@ -121,11 +121,11 @@ class Hall:
         return player
 
     def rename(self, player: Player, name: str) -> None:
-        del self._players[names.key(player.name)]
+        del self._players[player.key]
         log.info("%s is now %s", player.peer.ident, name)
         self.memory.renamed(player.name, name)
-        player.name = name
-        self._players[names.key(name)] = player
+        player.rename(name)
+        self._players[player.key] = player
 
     def preferred(self, player: Player) -> None:
         """A wish about the screen has changed."""
@@ -144,7 +144,7 @@ class Hall:
         """Whatever the cause, everybody who must know is told here, once."""
         self._drop_pending(player, "has left")
         self.stop_watching(player)
-        del self._players[names.key(player.name)]
+        del self._players[player.key]
         if player.table is not None:
             player.table.leave(player)
         self.memory.left(player)
@@ -154,7 +154,7 @@ class Hall:
 
     def take_in(self, player: Player, wish: Wish | None) -> None:
         """Somebody who was here before the process was."""
-        self._players[names.key(player.name)] = player
+        self._players[player.key] = player
         if wish is not None:
             self.lobby.offer(player, wish)
 
@@ -351,19 +351,19 @@ class Hall:
                 player.last = table.finished[-1]
             if not table.is_practice:
                 player.last_table = table
-            if self._is_here(player):
+            if self.is_here(player):
                 self._offer_next_steps(player, table)
         self.on_change()
 
     def _forget_absent(self, table: Table) -> None:
         """Whoever is away has nothing to come back to any more."""
         for player in people(table.sides):
-            if player.connection is None and self._is_here(player):
-                del self._players[names.key(player.name)]
+            if player.connection is None and self.is_here(player):
+                del self._players[player.key]
                 self.memory.left(player)
 
-    def _is_here(self, player: Player) -> bool:
-        return self._players.get(names.key(player.name)) is player
+    def is_here(self, player: Player) -> bool:
+        return self._players.get(player.key) is player
 
     def _tell_watchers_it_is_over(self, table: Table) -> None:
         for watcher in table.watchers:
@@ -371,7 +371,7 @@ class Hall:
 
     def _offer_next_steps(self, player: Player, table: Table) -> None:
         again = "practice, " if table.is_practice else "rematch, "
-        if not all(map(self._is_here, people(table.sides))):
+        if not all(map(self.is_here, people(table.sides))):
             again = ""  # the other one has left
         player.house(f"Next: {again}play, review (what you did right), who, help or quit.")
         wish = self.lobby.offer_of(player)

@@ -136,8 +136,15 @@ class Gate:
         key = _key(address, parsed)
         refusal = None if self._is_trusted(parsed) else self._refusal(key, now)
         if refusal is None:
-            self._connected[key] = self._connected.get(key, 0) + 1
+            self._count(key)
         return refusal
+
+    def count(self, address: str) -> None:
+        """Somebody is connected already, whatever the limits; they too must be told to `left`."""
+        self._count(address_key(address))
+
+    def _count(self, key: str) -> None:
+        self._connected[key] = self._connected.get(key, 0) + 1
 
     def left(self, address: str) -> None:
         """Somebody who was admitted has gone."""

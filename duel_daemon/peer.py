@@ -99,7 +99,7 @@ class Peer:
         self._post = post
         self._limits = limits
         self._decoder = wire.Decoder()
-        self._lines: deque[str] = deque()
+        self._lines: deque[str | Signal] = deque()
         self._first_bytes: bytes | None = b""
         self._line_began = math.inf
         self._in_a_row = 0
@@ -190,22 +190,39 @@ class Peer:
         return self._line_began + self._limits.line_seconds
 
     async def line(self) -> str:
-        """The next line. Whatever was said to anybody is sent before this waits."""
-        while not self._lines:
-            if self._has_ended:
-                raise Gone("end of input")
-            self._post.deliver()
-            self._take(await self._receive())
-        self._in_a_row += 1
-        if self._in_a_row > IN_A_ROW:
-            await self._let_others_go_on()
-        if wait := self._rate.take(trio.current_time()):
-            self._post.deliver()
-            await trio.sleep(wait)  # a flood is answered in its time; meanwhile nothing is read
+        """The next line. Whatever was said to anybody is sent before this waits.
+
+        What else a client can ask for (is anybody there?) waits its turn among the lines, and
+        counts as one: there must be no way to be answered faster.
+        """
+        while True:  # noqa: ASYNC913 - each round takes something that has come, or waits for it
+            while not self._lines:
+                if self._has_ended:
+                    raise Gone("end of input")
+                self._post.deliver()
+                self._take(await self._receive())
+            self._in_a_row += 1
+            if self._in_a_row > IN_A_ROW:
+                await self._let_others_go_on()
+            if wait := self._rate.take(trio.current_time()):
+                await self._slow_down(wait)
+            line = self._lines.popleft()
+            if type(line) is str:
+                break
+            self._answer(line)
         if self._prompt_is_open:
             self._prompt_is_open = False  # Enter has moved the cursor to a fresh line
             self.say("")  # so that the prompt comes again, should the line be answered by nothing
-        return self._lines.popleft()
+        return line
+
+    async def _slow_down(self, wait: float) -> None:
+        """A flood is answered in its time. Meanwhile nothing is read, so no clock of theirs runs:
+        neither are they idle, nor is it their fault that the line begun does not end.
+        """
+        self._line_began += wait
+        self.heard_at = trio.current_time() + wait
+        self._post.deliver()
+        await trio.sleep(wait)
 
     async def _let_others_go_on(self) -> None:
         """Also sends what was answered so far: it must not pile up over a packet full of lines."""
@@ -244,11 +261,7 @@ class Peer:
         if self._first_bytes is not None:
             self._look_at_first_bytes(data)
         came = self._decoder.feed(data)
-        for item in came:
-            if type(item) is str:
-                self._lines.append(item)
-            else:
-                self._answer(item)
+        self._lines += came
         if self._decoder.telnet and (replies := self._decoder.take_replies()):
             self._send(replies)
         if self._decoder.overrun:

@@ -6,6 +6,7 @@ table is kept.
 
 import attrs
 
+from duel_daemon import names
 from duel_daemon.commands import Place
 from duel_daemon.finished import Finished
 from duel_daemon.narrator import house
@@ -21,6 +22,8 @@ class Player:
     """Somebody who has given a name. At a table, watching one, or just about."""
 
     name: str
+    key: str = attrs.field(init=False)
+    """What nobody else's name may come down to."""
     connection: Peer | None
     """None while they are away from their table."""
     table: Table | None = None
@@ -36,6 +39,13 @@ class Player:
     ascii_only: bool = False
     hinted_at: tuple[int, int, int] | None = None
     """The table, duel and turn of their last hint: asked there again, they get a move."""
+
+    @key.default
+    def _key_of_name(self) -> str:
+        return names.key(self.name)
+
+    def rename(self, name: str) -> None:
+        self.name, self.key = name, names.key(name)
 
     @property
     def peer(self) -> Peer:

@@ -33,7 +33,8 @@ class Seating:
         return self.sides[self.series.side(seat)]
 
     def opponent_of(self, contestant: Contestant) -> Contestant:
-        return self.sides[self.side_of(contestant).other]
+        a, b = self.sides
+        return b if a is contestant else a
 
     @property
     def is_practice(self) -> bool:

@@ -121,9 +121,9 @@ class Server:
         try:
             name = sock.getpeername()
         except OSError:
-            return GONE  # found out by reading, as with any connection
+            name = GONE  # found out by reading, as with any connection
         address = str(name[0]) if isinstance(name, tuple) else GONE
-        self.door.refusal(address)
+        self.door.was_here(address)
         return address
 
     def _report(self) -> None:

@@ -400,10 +400,11 @@ class Table(Seating):
         for watcher in self.watchers:
             watcher.tell(telling.watchers)
 
-    def _ask(self, mover: Seat) -> None:
-        self.at(mover.other).ask(None)
-        self.at(mover).ask(self.duel.game.book.prompt(mover))
-        if isinstance(self.at(mover), House):
+    def _ask(self, seat: Seat) -> None:
+        mover = self.at(seat)
+        self.opponent_of(mover).ask(None)
+        mover.ask(self.duel.game.book.prompt(seat))
+        if isinstance(mover, House):
             self._sleep.cancel()
 
     def _conclude(self, ended: Ended) -> None:

@@ -20,6 +20,7 @@ from duel_daemon.orders.looking import help_lines, rules_lines, who_lines
 from duel_daemon.peer import Gone, Peer, Quit, WrongProtocol
 from duel_daemon.player import Player
 from duel_daemon.terms import Wish
+from duel_daemon.textwidth import wrapped
 from duel_daemon.wire import DOT
 
 log = logging.getLogger("duel_daemon")
@@ -77,8 +78,8 @@ async def _stay(hall: Hall, peer: Peer, player: Player) -> None:
 
 async def _arrive(hall: Hall, peer: Peer) -> Player:
     """Ask for a name until there is one, or somebody is back."""
-    terms = hall.default_terms
-    peer.say(house(f"Welcome to duel-daemon. The game is {terms.text}. Type help at any time."))
+    peer.say(house("Welcome to duel-daemon. Type help at any time."))
+    peer.say(house(*wrapped(f"The game is {hall.default_terms.text}.", indent="  ")))
     peer.ask(NAME_PROMPT)
     wrong_codes = 0
     with trio.move_on_after(hall.settings.name_seconds):

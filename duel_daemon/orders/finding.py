@@ -173,7 +173,7 @@ async def rematch(hall: Hall, player: Player, words: str) -> None:
     opponent = table.opponent_of(player) if table is not None else None
     if table is None or not isinstance(opponent, Player):
         player.house("You have not played with anybody yet. Type play to look for an opponent.")
-    elif hall.find(opponent.name) is not opponent:
+    elif not hall.is_here(opponent):
         player.house(f"{opponent.name} has left; type play to look for somebody else.")
     elif not (opponent.is_free or opponent.is_practising):
         player.house(f"{opponent.name} plays with somebody else now.")

@@ -10,7 +10,7 @@ from duel_daemon.player import Player
 
 async def name(hall: Hall, player: Player, words: str) -> None:
     def is_taken(key: str) -> bool:
-        return key != names.key(player.name) and hall.is_taken(key)
+        return key != player.key and hall.is_taken(key)
 
     new = names.check(words, is_taken, WORDS)
     if isinstance(new, Refusal):
