@@ -88,6 +88,8 @@ async def retry(hall: Hall, player: Player, words: str) -> None:
         player.house("You have not finished a duel yet.")
         return
     mistake = (await _reviewed(last)).first_mistake_of(last.seat_of(player))
+    if not player.is_free:
+        return  # an opponent has come while a large number was considered
     if mistake is None:
         player.house("You made no mistake in your last duel: there is nothing to retry.")
         return

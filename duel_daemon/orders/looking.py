@@ -108,6 +108,8 @@ def _find_table(hall: Hall, words: str) -> Table | None:
 
 async def _sit_down(player: Player, table: Table) -> None:
     text = await table.transcript()
+    if not player.is_free:
+        return  # an opponent has come while a large number was considered
     if table.is_over:
         player.house("That game is over now.")
         return
