@@ -127,7 +127,7 @@ def test_a_setting_that_can_change_does_for_whoever_comes_next(tmp_path: Path) -
         anna.types("30")
         ben.waits_for("Subtracting 30 from 60. New N is 30.")  # a duel goes on as it began
         with Guest(running.port) as cara:
-            cara.waits_for(" from 84. ")
+            cara.waits_for(" from 84.\n")
             cara.is_named("Cara").waits_for("* Waiting for an opponent: Divisor Duel from 84.")
 
 
@@ -156,7 +156,7 @@ def test_a_broken_file_changes_nothing_and_every_mistake_is_logged(tmp_path: Pat
         assert "error   not reloaded: duel.toml: port: 99999 is not a port (1 to 65535)\n" in said
         assert "error   not reloaded: duel.toml: nonsense: unknown; see --help\n" in said
         with Guest(running.port) as guest:
-            guest.waits_for(" from 60. ")
+            guest.waits_for(" from 60.\n")
 
 
 def test_on_a_terminal_that_is_still_there_the_file_is_reread_too() -> None:
