@@ -7,13 +7,14 @@ VENV   ?= .venv
 ARGS   ?=
 BIN    := $(VENV)/bin
 
-.PHONY: help run test lint cover clean install uninstall pyz man
+.PHONY: help run test lint cover bench clean install uninstall pyz man
 
 help:
 	@echo 'make run    start the daemon           (make run ARGS="--port 4100")'
 	@echo 'make test   run all tests              (make test ARGS="-k duel")'
 	@echo 'make lint   ruff, flake8-async, mypy --strict'
 	@echo 'make cover  the tests, with coverage'
+	@echo 'make bench  how fast it is, beside two relays that play no game (a quarter of an hour)'
 	@echo 'make pyz    the daemon in one file, dist/duel-daemon.pyz, for any python3 and no network'
 	@echo 'make man    the manual page, dist/duel-daemon.8'
 	@echo 'sudo make install    a systemd service of this checkout; again, after git pull, an upgrade'
@@ -35,6 +36,11 @@ lint: $(VENV)/.dev
 cover: $(VENV)/.dev
 	@$(BIN)/python -bb -m coverage run -m pytest $(ARGS)
 	@$(BIN)/python -m coverage report
+
+# Compiled first: what is not, Python compiles at every start, and that would count as ours.
+bench: $(VENV)/.run
+	@$(BIN)/python -m compileall -q duel_daemon
+	@$(BIN)/python bench/run.py $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
