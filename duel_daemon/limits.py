@@ -209,7 +209,7 @@ class Gate:
 
 
 def _refused(why: Why, number: float) -> Refusal:
-    return Refusal(_SENTENCES[why].format(math.ceil(number)), why)
+    return Refusal(_SENTENCES[why].format(math.ceil(number - ROUNDING_SECONDS)), why)
 
 
 _SENTENCES = {
