@@ -1,0 +1,218 @@
+"""Duels through storms of restarts, kills and hangs: nobody is cut, no move is lost or doubled.
+
+DUEL_TEST_STORM="200 20 30 1" makes it the full size: players, restarts, kills, hangs. Run on a real
+systemd where there can be one, and with the emulation of it anywhere.
+"""
+
+import math
+import os
+import random
+import shutil
+import signal
+import socket
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import attrs
+import pytest
+import trio
+from crowd import Account, Duelist, differences, recorded
+from machine import ROOT, Machine, booted
+from notify import Manager
+from test_units import DAEMON, PORT, say
+
+from duel_daemon.store import FILE
+
+WATCHDOG_SECONDS = 2.0
+PLAYERS_PER_ADDRESS = 20  # how many one may have is limited
+SECONDS_PER_STRIKE = 4.0  # more than one ever takes
+
+
+@attrs.frozen
+class Size:
+    """Of a storm."""
+
+    players: int = 20
+    restarts: int = 3
+    kills: int = 4
+    hangs: int = 1
+
+    @property
+    def seconds(self) -> int:
+        return 60 + int((self.restarts + self.kills + self.hangs) * SECONDS_PER_STRIKE)
+
+    def strikes(self, rng: random.Random) -> list[str]:
+        counts = {"restart": self.restarts, "kill -9": self.kills, "hang": self.hangs}
+        return rng.sample([*counts], counts=counts.values(), k=sum(counts.values()))
+
+
+SIZE = Size(*map(int, os.environ.get("DUEL_TEST_STORM", "").split()))
+
+Strike = Callable[[], Awaitable[None]]
+
+
+@attrs.define(eq=False)
+class Storm:
+    """A crowd, and what is done to its daemon. `connect` is told the address to come from."""
+
+    connect: Callable[[str], socket.socket]
+    strikes: dict[str, Strike]
+    rng: random.Random = attrs.field(factory=random.Random)
+    account: Account = attrs.field(factory=Account)
+    crowd: list[Duelist] = attrs.field(factory=list)
+
+    async def rages(self) -> None:
+        with trio.fail_after(SIZE.seconds):
+            async with trio.open_nursery() as nursery:
+                for _ in range(SIZE.players):
+                    self._one_more(nursery)
+                await trio.sleep(2)
+                nursery.start_soon(self._newcomers, nursery)
+                for strike in SIZE.strikes(self.rng):
+                    await self._strikes(strike)
+                await trio.sleep(2)
+                self.account.is_closing = True
+
+    async def _strikes(self, strike: str) -> None:
+        """Some come upon a daemon that has hardly started."""
+        longest = self.rng.choice((0.5, 2.0))
+        await trio.sleep(self.rng.uniform(0, longest))
+        self.account.strike, self.account.struck_at = strike, trio.current_time()
+        await self.strikes[strike]()
+
+    async def _newcomers(self, nursery: trio.Nursery) -> None:
+        while not self.account.is_closing:
+            await trio.sleep(self.rng.uniform(0.1, 1.0))
+            self._one_more(nursery, duels=1)
+
+    def _one_more(self, nursery: trio.Nursery, duels: float = math.inf) -> None:
+        name, think_seconds = f"p{len(self.crowd):04}", 0.2 + SIZE.players / 200
+        duelist = Duelist(name, self.account, self.crowd, self.rng, think_seconds, duels)
+        address = f"127.0.0.{2 + len(self.crowd) // PLAYERS_PER_ADDRESS}"
+        self.crowd.append(duelist)
+        nursery.start_soon(duelist.plays, lambda: self.connect(address))
+
+    def is_weathered(self, file: Path) -> str:
+        """Everything is as it must be; what happened, in a line."""
+        account, rows = self.account, recorded(file)
+        assert differences(self.crowd, rows) == []
+        missed = sum(seen.missed_the_end for duelist in self.crowd for seen in duelist.seen)
+        gaps = ", ".join(f"{kind} {gap:.2f} s" for kind, gap in sorted(account.gaps.items()))
+        return (
+            f"{SIZE.players} players and {len(self.crowd) - SIZE.players} newcomers, "
+            f"{SIZE.restarts} restarts, {SIZE.kills} kill -9, {SIZE.hangs} hangs: "
+            f"0 cut, 0 refused, {account.moves} moves, 0 lost or doubled, {len(rows)} duels "
+            f"recorded; {account.late} moves and {missed} ends "
+            f"told late, {account.retyped} lines typed again; longest gaps: {gaps}"
+        )
+
+
+# On a real systemd.
+
+
+@pytest.fixture
+def machine(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Machine]:
+    with booted(tmp_path, seconds=SIZE.seconds + 60) as machine:
+        machine.systemctl("start", "basic.target")
+        machine.edit(DAEMON, f"[Service]\nWatchdogSec={WATCHDOG_SECONDS}\n")
+        yield machine
+
+
+def real_strikes(machine: Machine) -> dict[str, Strike]:
+    def pid() -> str:
+        return machine.show(DAEMON, "MainPID")
+
+    async def another(before: str) -> None:
+        while await trio.to_thread.run_sync(pid) in (before, "0"):
+            pass
+
+    async def restart() -> None:
+        await trio.to_thread.run_sync(machine.systemctl, "restart", DAEMON)
+
+    async def hang() -> None:
+        while not await trio.to_thread.run_sync(machine.is_active, DAEMON):
+            pass  # before it is ready, there is no watchdog yet
+        await signalled("STOP")
+
+    async def signalled(name: str) -> None:
+        before = await trio.to_thread.run_sync(pid)
+        await trio.to_thread.run_sync(machine.kill, DAEMON, name)
+        await another(before)
+
+    return {
+        "restart": restart,
+        "kill -9": lambda: signalled("KILL"),
+        "hang": hang,
+    }
+
+
+def test_a_storm_on_a_real_systemd_costs_nobody_anything(
+    machine: Machine, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    signal.alarm(SIZE.seconds + 30)  # more than other tests get
+    machine.systemctl("start", PORT)
+    assert not machine.is_active(DAEMON)  # the first player starts it
+
+    def connect(address: str) -> socket.socket:
+        where, source = ("127.0.0.1", 4000), (address, 0)
+        return machine.in_its_network(lambda: socket.create_connection(where, 20, source))
+
+    storm = Storm(connect, real_strikes(machine))
+    try:
+        trio.run(storm.rages)
+    except BaseException:
+        print(machine.journal(DAEMON)[-20_000:])
+        raise
+    machine.systemctl("stop", PORT, DAEMON)
+    state = Path(f"/proc/{machine.pid}/root/var/lib/private/duel-daemon")
+    shutil.copytree(state, tmp_path / "state")
+    what = storm.is_weathered(tmp_path / "state" / FILE)
+    say(request.config, f"real systemd: {what}")
+    assert storm.account.gaps.get("hang", 0) < WATCHDOG_SECONDS + 2
+
+
+# With the emulation.
+
+
+def emulated_strikes(manager: Manager) -> dict[str, Strike]:
+    async def hang() -> None:
+        starts = manager.starts
+        assert manager.pid is not None
+        os.kill(manager.pid, signal.SIGSTOP)
+        await manager.until(lambda: manager.starts > starts and manager.is_ready)
+
+    return {"restart": manager.restart, "kill -9": manager.kill, "hang": hang}
+
+
+async def emulated(state: Path) -> Storm:
+    with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
+        address = listener.getsockname()
+        command = (sys.executable, "-bb", "-W", "error", "-m", "duel_daemon")
+        environ = {
+            **{name: text for name, text in os.environ.items() if not name.startswith("DUEL_")},
+            "DUEL_STATE": str(state),
+            "DUEL_CONFIG": os.devnull,
+            "DUEL_LOG_LEVEL": "warning",
+            "PYTHONPATH": str(ROOT),
+        }
+        manager = Manager(command, [listener], environ, watchdog_seconds=WATCHDOG_SECONDS)
+        async with trio.open_nursery() as nursery:
+            await nursery.start(manager.run)
+
+            def connect(source: str) -> socket.socket:
+                return socket.create_connection(address, 20, (source, 0))
+
+            storm = Storm(connect, emulated_strikes(manager))
+            assert not manager.starts
+            await storm.rages()
+            manager.stop()
+    return storm
+
+
+def test_a_storm_without_root_costs_nobody_anything(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    signal.alarm(SIZE.seconds + 30)
+    storm = trio.run(emulated, tmp_path)
+    say(request.config, f"emulated systemd: {storm.is_weathered(tmp_path / FILE)}")
