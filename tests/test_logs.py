@@ -116,7 +116,8 @@ async def log_of(place, data):
 
 
 LOG_LINE = re.compile(
-    r"c\d+ (connects from 127\.0\.0\.1|is (now )?[\w-]+(, from 127\.0\.0\.1)?|spoke \w+|is gone: [\w ':-]+|is lost: .+)"
+    r"c\d+ (connects from 127\.0\.0\.1|is (now )?[\w-]+(, from 127\.0\.0\.1)?|spoke \w+"
+    r"|is gone: [\w ':-]+|is lost: .+)"
     r"|d\d+ (begins|ended): [\w ,-]+"
 )
 
