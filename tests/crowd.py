@@ -61,10 +61,11 @@ class Account:
     late: int = 0
     """Moves that were read only after a restart."""
     retyped: int = 0
-    struck_at: float = 0.0
-    strike: str = ""
+    strikes: list[tuple[str, float]] = attrs.field(factory=list)
+    """What was done to the daemon, and when."""
     gaps: dict[str, float] = attrs.field(factory=dict)
-    """The longest time without a daemon, by how it was brought about."""
+    """The longest time without a daemon, by how it was brought about. Two strikes in a row, the
+    second before the daemon was there again, are not counted."""
     is_closing: bool = False
 
 
@@ -91,6 +92,7 @@ class Duelist:
     """When Enter is pressed, for a line that is typed already."""
     _restarted: bool = False
     _is_retold: bool = False
+    _strikes_noticed: int = 0
     _turn_of: int = 0
     _choices: list[int] = attrs.field(factory=list)
     _is_named: bool = False
@@ -114,6 +116,7 @@ class Duelist:
             sock = connect()
         except OSError as exc:
             self.complain(f"refused: {exc}")
+        self._strikes_noticed = len(self.account.strikes)
         sock.setblocking(False)
         self._sock = trio.socket.from_stdlib_socket(sock)
         with self._sock:
@@ -243,7 +246,7 @@ class Duelist:
     def _miss_the_end(self) -> None:
         duel = self.duel
         assert duel is not None
-        if not self.account.gaps:
+        if not self.account.strikes:
             self.complain("the end was not told")
         duel.is_over = duel.missed_the_end = True
         self._pending = None
@@ -349,9 +352,11 @@ class Duelist:
             self._note_gap()
 
     def _note_gap(self) -> None:
-        account = self.account
-        gap = trio.current_time() - account.struck_at
-        account.gaps[account.strike] = max(gap, account.gaps.get(account.strike, 0.0))
+        account, gaps = self.account, self.account.gaps
+        if len(account.strikes) == self._strikes_noticed + 1:
+            strike, struck_at = account.strikes[-1]
+            gaps[strike] = max(trio.current_time() - struck_at, gaps.get(strike, 0.0))
+        self._strikes_noticed = len(account.strikes)
 
     def _goodbye(self) -> None:
         if not self._has_quit:
@@ -389,9 +394,8 @@ def _lines() -> Iterator[tuple[re.Pattern[str], Callable[..., None] | None]]:
         (r"\* (?:It is not your turn|You are playing\.|You are not in a duel\.).*", None),
         (r"\* (\d+) (?:is larger than|does not divide) .*", d._garbled),
         (r"\* Welcome to duel-daemon\..*", d._welcomed),
-        (r"\* (?:Welcome, |The game is |Divisor Duel from |Nobody yet|\S+ is back|Someone here is called).*",
-         None),
-        (r"\* (?:The server is restarting|\d+ seconds left for ).*", None),
+        (r"\* (?:Welcome, |The game is |Divisor Duel from |Nobody yet|\S+ is back).*", None),
+        (r"\* (?:Someone here is called|The server is restarting|\d+ seconds left for ).*", None),
         (r"\* Type play to look for an opponent.*", None),
         (r"  .*", None),  # the rest of a long line
     ):  # fmt: skip

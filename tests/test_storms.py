@@ -78,7 +78,7 @@ class Storm:
         """Some come upon a daemon that has hardly started."""
         longest = self.rng.choice((0.5, 2.0))
         await trio.sleep(self.rng.uniform(0, longest))
-        self.account.strike, self.account.struck_at = strike, trio.current_time()
+        self.account.strikes.append((strike, trio.current_time()))
         await self.strikes[strike]()
 
     async def _newcomers(self, nursery: trio.Nursery) -> None:
