@@ -74,7 +74,12 @@ def _main(argv: Sequence[str]) -> int:
 def _run(argv: Sequence[str], settings: Settings, service: Service) -> int:
     directory = state_path(settings, os.environ)
     listeners = service.listeners or listen(settings.hosts, settings.port)
-    store = _open_store(directory)  # whoever connects meanwhile waits in the kernel's queue
+    try:
+        store = _open_store(directory)  # whoever connects meanwhile waits in the kernel's queue
+    except StoreError:
+        for listener in listeners:
+            listener.close()
+        raise
     try:
         if sys.stderr.isatty():
             print(greeting(settings, directory), file=sys.stderr)
