@@ -7,7 +7,7 @@ VENV   ?= .venv
 ARGS   ?=
 BIN    := $(VENV)/bin
 
-.PHONY: help run test lint cover bench clean install uninstall pyz man
+.PHONY: help run test lint cover bench storm fuzz clean install uninstall pyz man
 
 help:
 	@echo 'make run    start the daemon           (make run ARGS="--port 4100")'
@@ -15,6 +15,8 @@ help:
 	@echo 'make lint   ruff, flake8-async, mypy --strict'
 	@echo 'make cover  the tests, with coverage'
 	@echo 'make bench  how fast it is, beside two relays that play no game (a quarter of an hour)'
+	@echo 'make storm  honest players among hundreds of hostile clients (two minutes)'
+	@echo 'make fuzz   thousands of random visits (minutes; FUZZ_EXAMPLES=... for more)'
 	@echo 'make pyz    the daemon in one file, dist/duel-daemon.pyz, for any python3 and no network'
 	@echo 'make man    the manual page, dist/duel-daemon.8'
 	@echo 'sudo make install    a systemd service of this checkout; again, after git pull, an upgrade'
@@ -41,6 +43,13 @@ cover: $(VENV)/.dev
 bench: $(VENV)/.run
 	@$(BIN)/python -m compileall -q duel_daemon
 	@$(BIN)/python bench/run.py $(ARGS)
+
+storm: $(VENV)/.test
+	@$(BIN)/python -bb -W error tests/storm.py --full
+
+fuzz: export FUZZ_EXAMPLES ?= 5000
+fuzz: $(VENV)/.test
+	@PYTHONPATH=tests $(BIN)/python -bb -W error tests/test_fuzz.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage

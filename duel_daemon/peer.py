@@ -200,7 +200,10 @@ class Peer:
                 if self._has_ended:
                     raise Gone("end of input")
                 self._post.deliver()
-                self._take(await self._receive())
+                data = await self._receive()
+                self._take(data)
+                if len(data) > wire.LINE_BYTES and not self._lines:
+                    await self._pause_after_much()
             self._in_a_row += 1
             if self._in_a_row > IN_A_ROW:
                 await self._let_others_go_on()
@@ -214,6 +217,15 @@ class Peer:
             self._prompt_is_open = False  # Enter has moved the cursor to a fresh line
             self.say("")  # so that the prompt comes again, should the line be answered by nothing
         return line
+
+    async def _pause_after_much(self) -> None:
+        """So much without a line was not typed, and may have taken milliseconds to decode.
+
+        So it counts as a line itself.
+        """
+        await self._let_others_go_on()
+        if wait := self._rate.take(trio.current_time()):
+            await self._slow_down(wait)
 
     async def _slow_down(self, wait: float) -> None:
         """A flood is answered in its time. Meanwhile nothing is read, so no clock of theirs runs:

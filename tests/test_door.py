@@ -316,7 +316,7 @@ async def test_asking_again_while_waiting_does_not_make_the_wait_longer(autojump
         for _ in range(FREE_POINTS + 1):
             await speaks_http(place, HERE)
             await trio.testing.wait_all_tasks_blocked()
-        while not await is_admitted(place):
+        while not await is_admitted(place):  # noqa: ASYNC110 - a person who tries again and again
             await trio.sleep(0.2)
         assert trio.current_time() < 5
 
@@ -383,6 +383,7 @@ async def test_the_refused_read_why_over_tcp_too(host, typed):
 # Lines in their time.
 
 RATED = {"line_burst": 10, "lines_per_second": 4}
+MUCH_BYTES = 12 * 4096
 
 
 async def test_ten_lines_are_answered_at_once_then_four_a_second(autojump_clock):
@@ -458,6 +459,21 @@ async def test_there_is_no_way_to_be_answered_faster(autojump_clock, data, answe
         await anna.reads_for(0.1)
         await anna.send(data * 100)
         assert (await anna.reads_for(10.1)).count(answer) == 50
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfb\x18", b"\x7f", b"\0", b"x"])
+async def test_much_that_is_no_line_is_taken_as_slowly(autojump_clock, data):
+    """Telnet commands cost more to decode than lines do to answer."""
+    async with open_house(**RATED) as place:
+        anna = await place.comes_as("Anna")
+        await trio.sleep(60)
+        await anna.send((data * 49152)[:MUCH_BYTES])
+        peer = place.server.hall.find("Anna").peer
+        began = trio.current_time()
+        while peer._decoder._since_end < MUCH_BYTES:  # noqa: ASYNC110 - it tells nobody
+            await trio.sleep(0.05)
+            assert peer._decoder._since_end <= 4096 * (10 + 4 * (trio.current_time() - began) + 1)
+        assert trio.current_time() - began == pytest.approx(0.5, abs=0.3)
 
 
 async def test_an_answer_to_a_line_too_long_comes_in_its_place(autojump_clock):
