@@ -67,6 +67,8 @@ class Account:
     """The longest time without a daemon, by how it was brought about. Two strikes in a row, the
     second before the daemon was there again, are not counted."""
     is_closing: bool = False
+    is_cut_by_kills: bool = False
+    """Without systemd; whoever was in a duel comes back with the code."""
 
 
 @attrs.define(eq=False)
@@ -112,15 +114,26 @@ class Duelist:
     # Living.
 
     async def plays(self, connect: Connect) -> None:
-        try:
-            sock = connect()
-        except OSError as exc:
-            self.complain(f"refused: {exc}")
-        self._strikes_noticed = len(self.account.strikes)
-        sock.setblocking(False)
-        self._sock = trio.socket.from_stdlib_socket(sock)
-        with self._sock:
-            await self._stays()
+        while not self._has_quit:
+            try:
+                sock = connect()
+            except OSError as exc:
+                if not self.account.is_cut_by_kills:
+                    self.complain(f"refused: {exc}")
+                await trio.sleep(0.05)
+                continue
+            self._strikes_noticed = len(self.account.strikes)
+            sock.setblocking(False)
+            self._sock = trio.socket.from_stdlib_socket(sock)
+            with self._sock:
+                await self._stays()
+            self._is_alone()
+
+    def _is_alone(self) -> None:
+        """The connection is gone, and what was typed into it."""
+        self._rest, self._choices, self._is_named, self._is_waiting = "", [], False, False
+        self._moves_at = self._finishes_at = math.inf
+        self._restarted, self._is_retold, self._typed_at = True, True, -math.inf
 
     async def _stays(self) -> None:
         while True:
@@ -130,7 +143,7 @@ class Duelist:
             if data:
                 self._read(data.decode())
             elif not quiet.cancelled_caught:
-                if not self._has_quit:
+                if not self._has_quit and not self.account.is_cut_by_kills:
                     self.complain("cut")
                 return
             await self._finishes_line()
@@ -164,15 +177,17 @@ class Duelist:
         now = trio.current_time()
         if self._finishes_at < math.inf:
             return
-        if self._pending is not None:
-            if self._restarted and now > self._typed_at + PATIENCE_SECONDS and self._asks_for_move:
+        if self._asks_for_name:
+            if not self._is_named or now > self._typed_at + PATIENCE_SECONDS:
+                self._is_named, self._typed_at, self._rest = True, now, ""
+                back = self.account.is_cut_by_kills and self.duel is not None
+                await self._types(f"{self.name} {self.code}" if back else self.name)
+        elif self._pending is not None:
+            patience = 0 if self.account.is_cut_by_kills else PATIENCE_SECONDS
+            if self._restarted and now > self._typed_at + patience and self._asks_for_move:
                 self.account.retyped += 1
                 self._restarted, self._typed_at = False, now
                 await self._types(str(self._pending))
-        elif self._asks_for_name:
-            if not self._is_named or now > self._typed_at + PATIENCE_SECONDS:
-                self._is_named, self._typed_at, self._rest = True, now, ""
-                await self._types(self.name)
         elif self._asks_for_move:
             await self._moves()
         elif self.duel is None and self._is_named:
@@ -241,6 +256,7 @@ class Duelist:
         if self.duel is not None:
             self._miss_the_end()
         self.seen.append(Seen(name))
+        self.code = ""
         self._pending, self._is_waiting, self._wants_to_play = None, False, False
 
     def _miss_the_end(self) -> None:
@@ -276,6 +292,7 @@ class Duelist:
 
     def _moved(self, divisor: str, before: str, after: str) -> None:
         duel, d = self.duel, int(divisor)
+        self._take_move_made_meanwhile(int(before))
         if duel is None:
             self.complain("a move in no duel")
         elif not duel.start and duel.number == 0:
@@ -286,6 +303,14 @@ class Duelist:
             self.account.retold += 1
         else:
             self.complain(f"a move lost or doubled: {d} from {before} to {after}")
+
+    def _take_move_made_meanwhile(self, before: int) -> None:
+        """Our last move was not lost, and the other was back before us and has answered it."""
+        if not (self._is_retold and self.account.is_cut_by_kills):
+            return
+        duel, mine = self.duel, self._pending
+        if duel is not None and mine is not None and duel.number - mine == before:
+            self._take_move(duel, mine)
 
     def _take_move(self, duel: Seen, divisor: int) -> None:
         if duel.mover == duel.seat:
@@ -358,6 +383,12 @@ class Duelist:
             gaps[strike] = max(trio.current_time() - struck_at, gaps.get(strike, 0.0))
         self._strikes_noticed = len(account.strikes)
 
+    def _too_late(self) -> None:
+        """The duel we wanted to come back to has ended: with the last move, which was kept."""
+        if self.duel is not None:
+            self._miss_the_end()
+        self._is_named = False
+
     def _goodbye(self) -> None:
         if not self._has_quit:
             self.complain("sent away")
@@ -389,6 +420,7 @@ def _lines() -> Iterator[tuple[re.Pattern[str], Callable[..., None] | None]]:
         (r"\* You are waiting .*", d._waits),
         (r"\* The server was restarted\. Nothing is lost(; your duel goes on)?\.",
          d._was_restarted),
+        (r"\* Nobody of that name can come back with that code\.", d._too_late),
         (r"\* Goodbye!.*", d._goodbye),
         # What was typed again, though the first was not lost.
         (r"\* (?:It is not your turn|You are playing\.|You are not in a duel\.).*", None),
@@ -396,6 +428,7 @@ def _lines() -> Iterator[tuple[re.Pattern[str], Callable[..., None] | None]]:
         (r"\* Welcome to duel-daemon\..*", d._welcomed),
         (r"\* (?:Welcome, |The game is |Divisor Duel from |Nobody yet|\S+ is back).*", None),
         (r"\* (?:Someone here is called|The server is restarting|\d+ seconds left for ).*", None),
+        (r"\* (?:\S+ is away;|\S+ has lost the connection;|The server is closing\.).*", None),
         (r"\* Type play to look for an opponent.*", None),
         (r"  .*", None),  # the rest of a long line
     ):  # fmt: skip
@@ -423,6 +456,8 @@ def recorded(file: Path) -> dict[int, tuple[object, ...]]:
     found = {}
     for number, one, two, start, turns, one_won, reason in rows:
         divisors = tuple(int(pair.split(",")[0]) for pair in re.findall(r"\[(\d+,[^]]*)\]", turns))
+        if reason == "left" and not divisors:
+            continue  # it was begun at the moment of death: nobody has seen it, and nobody came
         assert reason == "no-move-left", (number, reason)
         found[number] = (one, two, start, divisors, 1 if one_won else 2)
     return found
@@ -453,10 +488,11 @@ def differences(crowd: list[Duelist], rows: dict[int, tuple[object, ...]]) -> li
 def _with_the_end(
     name: str, seen: Seen, rows: "collections.Counter[tuple[object, ...]]"
 ) -> tuple[object, ...] | None:
-    """The recorded duel that is this one and a last move."""
+    """The recorded duel that is this one and a last move; or two, if one was away for both."""
+    begun = tuple(seen.turns)
     for key, count in rows.items():
         one, two, _, turns, _ = key
         mine = name in (one, two) and seen.opponent in (one, two)
-        if count > 0 and mine and turns[:-1] in (tuple(seen.turns), tuple(seen.turns)[:-1]):
+        if count > 0 and mine and turns[: len(begun)] == begun and len(turns) <= len(begun) + 2:
             return key
     return None
