@@ -50,6 +50,7 @@ async def inline(work: Callable[[], T], /) -> T:
 class _Waiting:
     record: DuelRecord
     on_kept: Callable[[int], None]
+    on_dropped: Callable[[], None]
 
 
 @attrs.define(eq=False)
@@ -58,6 +59,8 @@ class Archivist:
 
     _store: Store | None
     _run_sync: RunSync = attrs.field(factory=in_one_thread)
+    _open: Callable[[], Store] | None = None
+    """How to get the store that could not be had at the start: the disk was full."""
     _waiting: deque[_Waiting] = attrs.field(factory=deque, init=False)
     _news: trio.Event = attrs.field(factory=trio.Event, init=False)
     _writing: trio.Lock = attrs.field(factory=trio.Lock, init=False)
@@ -67,18 +70,26 @@ class Archivist:
 
     @property
     def is_keeping(self) -> bool:
-        return self._store is not None
+        return self._store is not None or self._open is not None
 
     @property
     def waiting(self) -> int:
         """How many records are not on disk yet."""
         return len(self._waiting)
 
-    def keep(self, record: DuelRecord, on_kept: Callable[[int], None]) -> None:
-        """Hand in a record; `on_kept` is called with its number once it is on disk."""
-        if self._store is None:
+    def keep(
+        self,
+        record: DuelRecord,
+        on_kept: Callable[[int], None],
+        on_dropped: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Hand in a record; `on_kept` is called with its number once it is on disk.
+
+        `on_dropped` is called instead if it waits for so long that it must be given up.
+        """
+        if not self.is_keeping:
             return
-        self._waiting.append(_Waiting(record, on_kept))
+        self._waiting.append(_Waiting(record, on_kept, on_dropped))
         if len(self._waiting) > MOST_WAITING:
             self._drop_oldest()
         self._news.set()
@@ -87,7 +98,9 @@ class Archivist:
         """What the store answers; it may raise StoreTrouble, as nothing kept is trouble too."""
         if self._store is None:
             raise StoreTrouble("No results are kept here.")
-        return await self._run_sync(partial(question, self._store))
+        with trio.CancelScope(shield=True):  # whoever asked gets an answer, however late it is
+            answer = await self._run_sync(partial(question, self._store))
+        return answer
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Write whatever is handed in, as long as the daemon runs."""
@@ -114,17 +127,27 @@ class Archivist:
         """Store all that waits, in one transaction; False if it must be tried again."""
         async with self._writing:  # finish may come while run is at it
             batch = tuple(self._waiting)
-            if self._store is None or not batch:
+            if not batch:
                 return True
-            add = partial(self._store.add, [waiting.record for waiting in batch])
             try:
-                numbers = await self._run_sync(add)
+                numbers = await self._run_sync(partial(self._add, batch))
             except StoreTrouble as trouble:
                 self._note_trouble(trouble)
                 return False
             self._note_success()
             self._tell(batch, numbers)
         return True
+
+    def _add(self, batch: tuple[_Waiting, ...]) -> list[int]:
+        if self._store is None:
+            assert self._open is not None
+            self._store = self._open()
+        return self._store.add([waiting.record for waiting in batch])
+
+    def close(self) -> None:
+        """Close the store, when no question can come any more."""
+        if self._store is not None:
+            self._store.close()
 
     def _tell(self, batch: tuple[_Waiting, ...], numbers: list[int]) -> None:
         for kept, number in zip(batch, numbers, strict=True):
@@ -136,7 +159,7 @@ class Archivist:
                 log.exception("Telling that duel %d is stored went wrong.", number)
 
     def _drop_oldest(self) -> None:
-        self._waiting.popleft()
+        self._waiting.popleft().on_dropped()
         self._dropped += 1
         if self._dropped == 1:  # one line, not one for each; the count comes with the good news
             log.error("Over %d results wait to be stored; the oldest are dropped.", MOST_WAITING)

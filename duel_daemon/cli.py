@@ -12,6 +12,7 @@ import struct
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -74,38 +75,31 @@ def _main(argv: Sequence[str]) -> int:
 def _run(argv: Sequence[str], settings: Settings, service: Service) -> int:
     directory = state_path(settings, os.environ)
     listeners = service.listeners or listen(settings.hosts, settings.port)
-    try:
-        store = _open_store(directory)  # whoever connects meanwhile waits in the kernel's queue
-    except StoreError:
-        for listener in listeners:
-            listener.close()
-        raise
+    archivist = _archivist(directory)  # whoever connects meanwhile waits in the kernel's queue
     try:
         if sys.stderr.isatty():
             print(greeting(settings, directory), file=sys.stderr)
-        journal = Journal(directory / JOURNAL if directory is not None and store else None)
-        server = Server(
-            settings, listeners, memory=Memory(journal, Archivist(store)), service=service
-        )
+        journal = Journal(directory / JOURNAL if directory is not None else None)
+        server = Server(settings, listeners, memory=Memory(journal, archivist), service=service)
         gc.set_threshold(*GC_THRESHOLDS)
         trio.run(_serve, argv, server)
     finally:
-        if store is not None:
-            store.close()
+        archivist.close()
     return 0
 
 
-def _open_store(directory: Path | None) -> Store | None:
+def _archivist(directory: Path | None) -> Archivist:
     if directory is None:
-        return None
+        return Archivist(None)
     if not directory.exists():
         with contextlib.suppress(OSError):  # the store says better what is wrong
             directory.mkdir(mode=0o700, parents=True)
+    open_store = partial(Store.open, directory, now=time.time)
     try:
-        return Store.open(directory, now=time.time)
+        return Archivist(open_store())
     except StoreTrouble as exc:
-        log.warning("%s Nothing is kept until the daemon is started again.", exc)
-        return None
+        log.warning("%s Results wait until this works again.", exc)
+        return Archivist(None, open=open_store)
 
 
 def _load(argv: Sequence[str]) -> Loaded:

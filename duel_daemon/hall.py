@@ -121,11 +121,12 @@ class Hall:
         return player
 
     def rename(self, player: Player, name: str) -> None:
+        old = player.name
         del self._players[player.key]
-        log.info("%s is now %s", player.peer.ident, name)
-        self.memory.renamed(player.name, name)
         player.rename(name)
         self._players[player.key] = player
+        self.memory.renamed(old, name)
+        log.info("%s is now %s", player.peer.ident, name)
 
     def preferred(self, player: Player) -> None:
         """A wish about the screen has changed."""
@@ -148,6 +149,7 @@ class Hall:
         if player.table is not None:
             player.table.leave(player)
         self.memory.left(player)
+        player.forget()
         self.on_change()
 
     # Going on after a restart.
@@ -157,6 +159,7 @@ class Hall:
         self._players[player.key] = player
         if wish is not None:
             self.lobby.offer(player, wish)
+            player.waits_since = trio.current_time()
 
     def reopen(self, table: Table) -> None:
         self.tables[table.ident] = table
@@ -176,15 +179,21 @@ class Hall:
     def look(self, player: Player, wish: Wish) -> None:
         """Look for an opponent for exactly this game: one who waits, or else wait."""
         fitting = self.lobby.fitting(player, wish)
-        opponent = next((other for other in fitting if other.is_free), None)
-        if opponent is not None:
-            theirs = self.lobby.offer_of(opponent)
-            assert theirs is not None
-            self.pair(opponent, theirs, player, wish)
-        elif self.lobby.offer_of(player) == wish:
+        if self._pair_with_first_free(player, wish, fitting):
+            return
+        if self.lobby.offer_of(player) == wish:
             player.house(f"You are waiting for that already: {wish.text}.")
         else:
             self._wait(player, wish, fitting)
+
+    def _pair_with_first_free(self, player: Player, wish: Wish, fitting: Iterable[Player]) -> bool:
+        """First come, first paired."""
+        opponent = next((other for other in fitting if other.is_free), None)
+        theirs = self.lobby.offer_of(opponent) if opponent is not None else None
+        if opponent is None or theirs is None:
+            return False
+        self.pair(opponent, theirs, player, wish)
+        return True
 
     def withdraw_offer(self, player: Player) -> bool:
         if not self.lobby.withdraw_offer(player):
@@ -361,6 +370,7 @@ class Hall:
             if player.connection is None and self.is_here(player):
                 del self._players[player.key]
                 self.memory.left(player)
+                player.forget()
 
     def is_here(self, player: Player) -> bool:
         return self._players.get(player.key) is player
@@ -375,15 +385,12 @@ class Hall:
             again = ""  # the other one has left
         player.house(f"Next: {again}play, review (what you did right), who, help or quit.")
         wish = self.lobby.offer_of(player)
-        if wish is None:
-            return
-        waiting = next((o for o in self.lobby.fitting(player, wish) if o.is_free), None)
-        if waiting is None:
-            player.house(f"You are still waiting for an opponent: {wish.text}.")
-        else:
-            theirs = self.lobby.offer_of(waiting)
-            assert theirs is not None
-            self.pair(player, wish, waiting, theirs)
+        if wish is not None:
+            fitting = self.lobby.fitting(player, wish)
+            if not self._pair_with_first_free(player, wish, fitting):
+                player.house(f"You are still waiting for an opponent: {wish.text}.")
+                for practising in fitting:
+                    self._call_back(practising, player)
 
     def _log_end(self, table: Table) -> None:
         for duel in table.finished:

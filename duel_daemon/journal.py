@@ -47,6 +47,9 @@ class Journal:
             lines = self._path.read_text("utf-8", "replace").splitlines()
         except FileNotFoundError:
             lines = []
+        except OSError as exc:
+            log.error("journal: %s; what was being played is lost", exc)
+            lines = []
         running, unreadable = ledger.fold(line for line in lines if line)
         if unreadable:
             log.warning("journal: %d of %d lines could not be read", unreadable, len(lines))

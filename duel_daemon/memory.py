@@ -95,13 +95,19 @@ class Memory:
         self._unkept[table.ident] = self._unkept.get(table.ident, 0) + 1
         readers = [] if self.is_restoring else people(finished.seats.values())
         self.archivist.keep(
-            record_of(table, finished), lambda number: self._stored(table, number, readers)
+            record_of(table, finished),
+            on_kept=lambda number: self._stored(table, number, readers),
+            on_dropped=lambda: self._settle(table),
         )
 
     def _stored(self, table: Table, number: int, readers: Iterable[Player]) -> None:
         for player in readers:
             player.house(f"Recorded as duel {number}.")
         self.post.deliver()
+        self._settle(table)
+
+    def _settle(self, table: Table) -> None:
+        """One result less to wait for."""
         self._unkept[table.ident] -= 1
         self._close_if_done(table)
 

@@ -60,6 +60,10 @@ class Player:
     def prefer_ascii(self, is_on: bool) -> None:
         self.ascii_only = self.peer.ascii_only = is_on
 
+    def forget(self) -> None:
+        """They have left. Others may remember them; they must not remember others for ever."""
+        self.connection = self.table = self.watching = self.last = self.last_table = None
+
     @property
     def place(self) -> Place:
         if self.table is not None:

@@ -17,6 +17,7 @@ class Presence:
     """How long a seat is kept; 0: not at all."""
     _kept_until: dict[Side, float] = attrs.field(factory=dict, init=False)
     _losses: dict[Side, int] = attrs.field(factory=dict, init=False)
+    _excused: set[Side] = attrs.field(factory=set, init=False)
 
     def begin_duel(self) -> None:
         self._losses.clear()
@@ -36,8 +37,20 @@ class Presence:
             for each in Side:
                 self._kept_until[each] = now + self.return_seconds
 
+    def excuse(self, side: Side, now: float) -> None:
+        """Away through no fault of theirs, but of our restart: it costs them no time."""
+        self.wait_for(side, now)
+        self._excused.add(side)
+
     def come_back(self, side: Side) -> None:
         self._kept_until.pop(side, None)
+        self._excused.discard(side)
+
+    def clock_runs_for(self, mover: Side) -> bool:
+        """While somebody is away, it runs only in their own turn, and never for both."""
+        if not self._kept_until:
+            return True
+        return self.is_away(mover) and not self.both_are_away and mover not in self._excused
 
     def is_away(self, side: Side) -> bool:
         return side in self._kept_until

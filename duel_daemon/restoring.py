@@ -8,8 +8,6 @@ import logging
 import random
 from collections.abc import Callable
 
-import trio
-
 from duel_daemon.contestant import Contestant, House
 from duel_daemon.hall import Hall
 from duel_daemon.ledger import HOUSE_MARK, KeptPlayer, KeptTable, Running
@@ -75,10 +73,9 @@ def _rebuild(hall: Hall, kept: KeptTable, players: dict[str, Player]) -> None:
         hall.memory.table_over(table)
         return
     hall.reopen(table)
-    now = trio.current_time()
     for side in table.sides:
         if isinstance(side, Player) and side.connection is None:
-            table.presence.wait_for(table.side_of(side), now)
+            table.wait_for(side)
 
 
 def _contestant(name: str, players: dict[str, Player], rng: random.Random) -> Contestant:

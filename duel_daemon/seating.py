@@ -5,7 +5,6 @@ import attrs
 from duel_daemon.contestant import Contestant, House
 from duel_daemon.events import Seat
 from duel_daemon.match import Match, Mirror, Series, Side
-from duel_daemon.narrator import house
 from duel_daemon.terms import Terms
 
 
@@ -50,9 +49,8 @@ class Seating:
 
     def tell_all(self, *lines: str) -> None:
         """Lines of the house to everybody here."""
-        text = house(*lines)
         for contestant in (*self.sides, *self.watchers):
-            contestant.tell(text)
+            contestant.house(*lines)
 
     def watch(self, watcher: Contestant) -> None:
         self.watchers.append(watcher)

@@ -118,7 +118,8 @@ class Table(Seating):
         if result is not None:
             self._remember(result, kept.ended or self.venue.now())
         else:
-            self._set_clock()
+            extra = 0.0 if kept.turns else self.pace.first_turn_extra_seconds
+            self._set_clock(extra)
 
     def introduction(self, game: str) -> tuple[str, str]:
         """Who plays what, and who is who, in the duel that is on or was last on."""
@@ -214,6 +215,11 @@ class Table(Seating):
         self._stand_or_go_on()
         self._sleep.cancel()
 
+    def wait_for(self, contestant: Contestant) -> None:
+        """Somebody is away through no fault of theirs: our restart costs nobody time."""
+        self.presence.excuse(self.side_of(contestant), trio.current_time())
+        self._stand_or_go_on()
+
     def come_back(self, contestant: Contestant) -> None:
         """A player is here again, on a new screen; or on the old one, after a restart."""
         side = self.side_of(contestant)
@@ -222,7 +228,8 @@ class Table(Seating):
             for reader in (self.sides[side.other], *self.watchers):
                 reader.house(f"{contestant.name} is back.")
         self._stand_or_go_on()
-        self._show_position(contestant)
+        if self._has_begun:  # else all that is still to be told
+            self._show_position(contestant)
         self._sleep.cancel()
 
     def _show_position(self, contestant: Contestant) -> None:
@@ -311,10 +318,8 @@ class Table(Seating):
             self._sleep.deadline = self._ticker.first_alarm_at
 
     def _stand_or_go_on(self) -> None:
-        """While somebody is away, the clock runs only in their own turn, and never for both."""
-        away, mover = self.presence, self.series.side(self.duel.mover)
-        stands = away.both_are_away or (away.anybody_is_away and not away.is_away(mover))
-        (self._ticker.stand if stands else self._ticker.go_on)(trio.current_time())
+        runs = self.presence.clock_runs_for(self.series.side(self.duel.mover))
+        (self._ticker.go_on if runs else self._ticker.stand)(trio.current_time())
 
     async def _keep_time(self) -> None:
         """Ring the alarm that is due, or sleep until one is."""

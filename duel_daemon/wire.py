@@ -225,14 +225,16 @@ class Decoder:
 
         Of a line already too long nothing is kept, so there backspace does nothing; Ctrl-U does.
         """
-        for size in (1, 2, 3, 4):
+        line = self._line
+        size = 1
+        while size < min(4, len(line)) and 0x80 <= line[-size] < 0xC0:
+            size += 1
+        if size > 1:
             try:
-                self._line[-size:].decode("utf-8")
+                line[-size:].decode("utf-8")
             except UnicodeDecodeError:
-                continue
-            del self._line[-size:]
-            return
-        del self._line[-1:]
+                size = 1
+        del line[-size:]
 
     # Telnet (RFC 854, 855, 1143)
 

@@ -7,12 +7,17 @@ unwrapped here so that a failing test shows its own traceback.
 
 import functools
 import inspect
+import os
 import signal
 from collections.abc import Iterator
 from types import FrameType
 
 import pytest
 import trio
+
+# Some tests call make; it must not take itself for a part of the make that runs the tests.
+for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
+    os.environ.pop(name, None)
 
 REAL_SECONDS = 60  # no test needs nearly as long; a hanging one fails by itself
 VIRTUAL_SECONDS = 10_000_000  # under a virtual clock time is free

@@ -369,3 +369,35 @@ async def test_what_a_cancelled_task_had_begun_to_store_is_told_all_the_same(
         go_on.set()
     assert (told, keeper.waiting) == ([1], 0)
     opened.close()
+
+
+async def test_a_store_that_could_not_be_had_at_the_start_is_opened_later(
+    moody: Moody, nursery: trio.Nursery, autojump_clock: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    tries: list[float] = []
+
+    def open_store() -> Store:
+        tries.append(trio.current_time())
+        if len(tries) < 3:
+            raise StoreTrouble("The disk is full.")
+        return moody
+
+    keeper = Archivist(None, inline, open_store)
+    assert keeper.is_keeping
+    await nursery.start(keeper.run)
+    hand_in(keeper, "a", "b")
+    await trio.sleep(100)
+    assert tries == [0, RETRY_SECONDS, 2 * RETRY_SECONDS]
+    assert moody.uids == ["a", "b"]
+    assert levels(caplog) == [logging.WARNING, logging.WARNING]  # the trouble, and its end
+    nursery.cancel_scope.cancel()
+
+
+async def test_whoever_handed_in_what_is_dropped_is_told(
+    moody: Moody, autojump_clock: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archivist, "MOST_WAITING", 2)
+    keeper, dropped = Archivist(moody, inline), []
+    for uid in "abc":
+        keeper.keep(a_record(uid), ignore, lambda uid=uid: dropped.append(uid))
+    assert dropped == ["a"]

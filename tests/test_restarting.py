@@ -527,3 +527,70 @@ def test_without_a_path_nothing_is_kept() -> None:
     journal.write(ledger.enter("Anna", "c1"))
     assert not journal.keeps
     assert journal.load() == Running()
+
+
+# What our restart costs: no time, and nothing of what is going on.
+
+
+async def test_whoever_comes_back_late_after_our_restart_has_the_whole_turn(
+    autojump_clock, lives
+) -> None:
+    async with lives.life(crash=True) as place:
+        anna, ben = await begin(place)
+    async with lives.life() as place:
+        await trio.sleep(30)
+        again = await comes_back(place, "Anna", code_of(anna))
+        await again.reads("* 60 seconds left for Ben.\n")
+        await trio.sleep(25)
+        back = await comes_back(place, "Ben", code_of(ben))
+        await back.reads("* 60 seconds left for you.\n")
+
+
+async def test_nobody_runs_out_of_time_while_our_restart_keeps_them_away(
+    autojump_clock, lives
+) -> None:
+    async with lives.life(crash=True, turn_seconds=10) as place:
+        anna, ben = await begin(place)
+    async with lives.life(turn_seconds=10) as place:
+        again = await comes_back(place, "Anna", code_of(anna))
+        await trio.sleep(40)
+        back = await comes_back(place, "Ben", code_of(ben))
+        await back.reads("* 10 seconds left for you.\n")
+        assert "ran out of time" not in again.screen
+
+
+async def test_the_first_turn_has_its_extra_time_after_a_restart_too(autojump_clock, lives) -> None:
+    async with lives.life(managed=True, crash=True, first_turn_extra_seconds=10) as place:
+        anna, _ = await place.pair()
+        await anna.reads(PROMPT)
+    async with lives.life(managed=True, first_turn_extra_seconds=10):
+        await anna.reads("* 70 seconds left for you.\n")
+
+
+async def test_whoever_waited_before_the_restart_hears_of_practice_in_time(
+    autojump_clock, lives
+) -> None:
+    async with lives.life(managed=True, crash=True) as place:
+        carl = await place.comes_as("Carl")
+        await carl.reads("Waiting")
+    async with lives.life(managed=True):
+        await carl.reads("* You are waiting for an opponent")
+        began = trio.current_time()
+        await carl.reads("* Nobody yet.")
+        assert trio.current_time() - began == pytest.approx(30)
+
+
+async def test_who_has_left_remembers_nobody(autojump_clock, lives) -> None:
+    """Or one who stays would keep everybody alive whom they and theirs ever played."""
+    async with lives.life() as place:
+        _, ben = await begin(place)
+        player = place.server.hall.find("Ben")
+        await ben.types("quit")
+        await ben.reads_to_the_end()
+        assert player.connection is player.table is player.last is player.last_table is None
+
+
+def test_a_journal_that_cannot_be_read_is_said_and_not_fatal(tmp_path: Path, caplog) -> None:
+    (tmp_path / "journal").mkdir()
+    assert Journal(tmp_path / "journal").load() == Running()
+    assert "what was being played is lost" in caplog.text

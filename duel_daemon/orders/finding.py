@@ -70,15 +70,19 @@ def _send_challenge(hall: Hall, player: Player, other: Player, wish: Wish) -> No
     if replaced is not None and replaced.challenged is not other:
         replaced.challenged.house(f"{player.name} has taken the challenge back.")
         player.house(f"You have taken back your challenge to {replaced.challenged.name}.")
-    player.house(f"You challenge {other.name}: {wish.terms.text}{_first(wish, 'you move')}.")
+    yours, theirs = _first(hall, wish, "you move"), _first(hall, wish, f"{player.name} moves")
+    player.house(f"You challenge {other.name}: {wish.terms.text}{yours}.")
     other.house(
-        f"{player.name} challenges you: {wish.terms.text}{_first(wish, player.name + ' moves')}.",
+        f"{player.name} challenges you: {wish.terms.text}{theirs}.",
         "Type accept or decline.",
     )
 
 
-def _first(wish: Wish, who: str) -> str:
-    return f"; {who} first" if wish.wants_first else "; the coin decides who moves first"
+def _first(hall: Hall, wish: Wish, who: str) -> str:
+    if wish.wants_first:
+        return f"; {who} first"
+    by_coin = hall.settings.first_turn == "random"
+    return "; the coin decides who moves first" if by_coin else "; the challenger moves first"
 
 
 async def accept(hall: Hall, player: Player, words: str) -> None:

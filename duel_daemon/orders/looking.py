@@ -47,7 +47,7 @@ async def who(hall: Hall, player: Player, words: str) -> None:
 
 
 def who_lines(hall: Hall) -> list[str]:
-    people = hall.players
+    people = sorted(hall.players, key=lambda person: hall.lobby.offer_of(person) is None)
     rows = aligned((person.name, _doing(hall, person)) for person in people[:LISTED])
     more = [f"... and {len(people) - LISTED} more."] if len(people) > LISTED else []
     count = {0: "Nobody is here yet.", 1: "1 person is here:"}
