@@ -31,7 +31,6 @@ from terminal import Daemon, daemon
 CAPTURES = Path(__file__).parent / "captures"
 SENT_BYTES = 300_000  # of the largest inputs; the daemon has hung up long before
 PATIENCE_SECONDS = 30.0  # an honest player without an answer for so long counts as cut
-THINK_SECONDS = 0.5
 LOOK_SECONDS = 0.2  # between two looks at the daemon's memory and descriptors
 MOMENT_SECONDS = 1.5  # for whoever does not come to stay
 NAME = b"Your name (Enter for a guest name): "
@@ -52,10 +51,12 @@ class Size:
     """Of the catalogue's entries and of random bytes."""
     calm_seconds: float
     storm_seconds: float
+    think_seconds: float
+    """Before each move of the honest, more or less."""
 
 
-SMALL = Size(5, 30, 20, 10, 2, 30, 8, 1.5, 4.0)
-FULL = Size(25, 300, 200, 100, 5, 1000, 60, 20.0, 90.0)
+SMALL = Size(5, 30, 20, 10, 2, 30, 8, 1.0, 3.0, 0.1)
+FULL = Size(25, 300, 200, 100, 5, 1000, 60, 20.0, 90.0, 0.5)
 
 
 @attrs.define
@@ -193,6 +194,7 @@ class Pair:
     number: int
     report: Report
     rng: random.Random
+    think_seconds: float
     times: list[float]
     """Where the time of each move is put at the moment; the storm moves this on."""
 
@@ -229,7 +231,7 @@ class Pair:
         while True:
             with trio.fail_after(PATIENCE_SECONDS):
                 await mover.reads(PROMPT)
-            await trio.sleep(self.rng.uniform(0.5, 1.5) * THINK_SECONDS)
+            await trio.sleep(self.rng.uniform(0.5, 1.5) * self.think_seconds)
             divisor = self.rng.choice(divisors(number))
             number -= divisor
             told = f"Subtracting {divisor} from {number + divisor}. New N is {number}.\r\n".encode()
@@ -452,7 +454,8 @@ async def _weather(running: Daemon, size: Size, report: Report) -> None:
     report.rss_kib["before"], report.descriptors["before"] = rss_kib(pid), descriptors(pid)
     is_over = trio.Event()
     pairs = [
-        Pair(running.port, n, report, random.Random(n), report.calm) for n in range(size.pairs)
+        Pair(running.port, n, report, random.Random(n), size.think_seconds, report.calm)
+        for n in range(size.pairs)
     ]
     async with trio.open_nursery() as background:
         background.start_soon(_read_log, running)

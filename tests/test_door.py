@@ -434,7 +434,7 @@ async def test_a_flood_delays_nobody_else_and_no_clock(autojump_clock):
 
 async def test_a_whole_pipe_of_lines_is_answered_however_long_it_takes(autojump_clock):
     """What is not read cannot end a line, and nobody is idle whose lines are being answered."""
-    async with open_house(line_seconds=60, lobby_idle_seconds=300, **RATED) as place:
+    async with open_house(line_seconds=60, lobby_idle_seconds=100, **RATED) as place:
         anna = await place.comes_as("Anna")
         lines = 6000  # 30 kB: the packets end in the middle of a line
         await anna.send(b"stop\n" * lines + b"quit\n")
