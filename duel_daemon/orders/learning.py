@@ -8,10 +8,11 @@ from duel_daemon.events import Seat
 from duel_daemon.finished import Finished
 from duel_daemon.hall import Hall
 from duel_daemon.opponents import Strength
-from duel_daemon.orders.results import game_and_turns, recorded
+from duel_daemon.orders.results import NOT_NOW, game_and_turns, recorded
 from duel_daemon.player import Player
 from duel_daemon.review import Review, lines
 from duel_daemon.review import review as review_of
+from duel_daemon.store import StoreError
 from duel_daemon.terms import Terms, Unclear
 
 _STRENGTHS = {strength.value: strength for strength in Strength}
@@ -68,7 +69,11 @@ async def review(hall: Hall, player: Player, words: str) -> None:
 
 async def _review_older(hall: Hall, player: Player, words: str) -> None:
     number = int(words) if words.isascii() and words.isdigit() else 0
-    record = await recorded(hall, number)
+    try:
+        record = await recorded(hall, number)
+    except StoreError:
+        player.house(NOT_NOW)
+        return
     played = game_and_turns(record) if record is not None else None
     if record is None or played is None:
         player.house(f"There is no duel {words[:20]} on record; history shows their numbers.")

@@ -13,6 +13,7 @@ from duel_daemon.textwidth import aligned
 LISTED = 15
 
 NOTHING_KEPT = "Results are not kept here."
+NOT_NOW = "The results cannot be read at the moment."
 
 
 async def history(hall: Hall, player: Player, words: str) -> None:
@@ -24,7 +25,7 @@ async def history(hall: Hall, player: Player, words: str) -> None:
     try:
         found = await archivist.ask(lambda store: store.history(name, LISTED))
     except StoreError:
-        player.house("The results cannot be read at the moment.")
+        player.house(NOT_NOW)
         return
     if not found:
         player.house(f"There is no duel of {name[:20]} on record.")
@@ -47,7 +48,7 @@ async def standings(hall: Hall, player: Player, words: str) -> None:
     try:
         found = await archivist.ask(lambda store: store.standings(LISTED))
     except StoreError:
-        player.house("The results cannot be read at the moment.")
+        player.house(NOT_NOW)
         return
     if not found:
         player.house("Nobody has finished a duel yet.")
@@ -70,14 +71,11 @@ def _standing(place: int, standing: Standing) -> tuple[str, ...]:
 
 
 async def recorded(hall: Hall, number: int) -> DuelRecord | None:
-    """An older duel, if there is one of that number."""
+    """An older duel, if there is one of that number; StoreError, if that cannot be told."""
     archivist = hall.memory.archivist
     if not archivist.is_keeping:
         return None
-    try:
-        return await archivist.ask(lambda store: store.duel(number))
-    except StoreError:
-        return None
+    return await archivist.ask(lambda store: store.duel(number))
 
 
 def game_and_turns(record: DuelRecord) -> tuple[Game, list[Turn]] | None:
