@@ -66,7 +66,7 @@ COMMANDS: tuple[Command, ...] = (
         "play [GAME]",
         "look for an opponent",
         f"Without words it is the usual game of this place. {GAME_WORDS}",
-        "play factor-duel 84 best of 3",
+        "play factor-duel 96 best of 3",
         Group.PLAY,
         Place.ABOUT,
     ),

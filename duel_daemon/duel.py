@@ -128,6 +128,10 @@ class Duel:
             return Fault(divisor, self.number, Wrong.NOT_YOUR_TURN)
         return self.game.fault(self.number, divisor)
 
+    def faults_left(self, seat: Seat) -> int:
+        """How many invalid moves in a row would forfeit now."""
+        return self.game.violations - self._faults_in_a_row[seat]
+
     def resign(self, seat: Seat) -> Events:
         return self._forfeit(seat, Reason.RESIGNED)
 

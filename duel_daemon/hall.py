@@ -20,7 +20,7 @@ from duel_daemon.contestant import Contestant, House
 from duel_daemon.ledger import Running
 from duel_daemon.lobby import Challenge, Lobby
 from duel_daemon.match import Side
-from duel_daemon.memory import Memory, new_code, people
+from duel_daemon.memory import LOOK_ALIKES, Memory, new_code, people
 from duel_daemon.narrator import house
 from duel_daemon.opponents import Strength
 from duel_daemon.peer import Peer, Post
@@ -80,6 +80,11 @@ class Hall:
     def player_count(self) -> int:
         return len(self._players)
 
+    def away(self, name: str) -> Player | None:
+        """The player of this name whose seat is kept, if there is one."""
+        player = self._players.get(names.key(name))
+        return player if player is not None and player.connection is None else None
+
     def is_taken(self, key: str) -> bool:
         return key in self._players
 
@@ -107,7 +112,8 @@ class Hall:
         if player is None or table is None:
             return None
         wanted = table.codes[table.side_of(player)]
-        if not secrets.compare_digest(wanted.encode(), code.upper().encode()):
+        typed = code.upper().translate(LOOK_ALIKES)
+        if not secrets.compare_digest(wanted.encode(), typed.encode()):
             return None
         before = player.connection
         player.connect(peer)
@@ -283,7 +289,7 @@ class Hall:
         self.stop_watching(player)
         house = House(strength, self.rng)
         sides: tuple[Contestant, Contestant] = (player, house) if first else (house, player)
-        self._open_table(terms, sides, "practice, it does not count")
+        self._open_table(terms, sides, "practice")
 
     @property
     def pace(self) -> Pace:
@@ -383,7 +389,7 @@ class Hall:
         again = "practice, " if table.is_practice else "rematch, "
         if not all(map(self.is_here, people(table.sides))):
             again = ""  # the other one has left
-        player.house(f"Next: {again}play, review (what you did right), who, help or quit.")
+        player.house(f"Next: {again}play, review (how you played), who, help or quit.")
         wish = self.lobby.offer_of(player)
         if wish is not None:
             fitting = self.lobby.fitting(player, wish)

@@ -28,6 +28,10 @@ CODE_LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 and a code lives for minutes."""
 
 
+LOOK_ALIKES = str.maketrans("OIL", "011")
+"""What people read where those letters do not occur."""
+
+
 def new_code() -> str:
     """What a player must know to come back, such as K7M2-9QXT."""
     letters = "".join(CODE_LETTERS[byte % len(CODE_LETTERS)] for byte in secrets.token_bytes(8))

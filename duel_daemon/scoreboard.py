@@ -10,7 +10,9 @@ def outcome(seat: Seat, ended: Ended, opponent: str) -> str:
     """How a duel went, to whoever sat there."""
     if ended.winner is None:
         return "Nobody won this duel."
-    return f"You won against {opponent}!" if ended.winner is seat else f"{opponent} won this duel."
+    if ended.winner is seat:
+        return f"You won against {opponent}!"
+    return f"{_first_word_large(opponent)} won this duel."
 
 
 def score(series: Series, names: Sequence[str]) -> str:
@@ -25,4 +27,9 @@ def match_result(series: Series, names: Sequence[str]) -> str:
         mistakes = f" (mistakes: {a}, {b})"
     if series.winner is None:
         return f"The match is drawn{mistakes}."
-    return f"{names[series.winner]} wins the match{mistakes}."
+    return f"{_first_word_large(names[series.winner])} wins the match{mistakes}."
+
+
+def _first_word_large(name: str) -> str:
+    """The house has no name, and may begin a sentence all the same."""
+    return name[:1].upper() + name[1:]

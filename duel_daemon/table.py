@@ -16,7 +16,7 @@ from duel_daemon import ledger, scoreboard
 from duel_daemon.aside import consider
 from duel_daemon.contestant import Contestant, House
 from duel_daemon.duel import Duel, Events, Game, Result, Turn, replay
-from duel_daemon.events import Ended, Reason, Refused, Seat, TurnBegan
+from duel_daemon.events import Ended, Reason, Refused, Seat, TurnBegan, TurnLost
 from duel_daemon.finished import Finished
 from duel_daemon.journal import Journal
 from duel_daemon.ledger import KeptDuel, KeptTable
@@ -139,16 +139,17 @@ class Table(Seating):
             contestant.house(
                 f"Your opponent is {opponent.name}.",
                 f"You are {seat.label}; {order} ({self.why_first}).",
-                f"{self._game_text()}; {self._pace_text()}.",
+                f"{self.game_text}; {self._pace_text()}.",
             )
             contestant.tell(self._if_lost(side))
         for watcher in self.watchers:  # whoever watched the last game of these two
-            watcher.house("They play again.", *self.introduction(self._game_text()))
+            watcher.house("They play again.", *self.introduction(self.game_text))
         if self.watchers:
             self.tell_watch_count()
         self._open_duel()
 
-    def _game_text(self) -> str:
+    @property
+    def game_text(self) -> str:
         """The terms with the number that was drawn, if one was."""
         return attrs.evolve(self.terms, number=self.duel.game.number).text
 
@@ -180,6 +181,8 @@ class Table(Seating):
         if type(events[0]) is not Refused:
             self._keep_turn(divisor)
         self._follow(events)
+        if duel.is_on and type(events[0]) is TurnLost and duel.faults_left(seat) == 1:
+            contestant.house("One more invalid move in a row, and you lose the duel.")
 
     def _keep_turn(self, divisor: int) -> None:
         """Nothing is told before it is kept."""
@@ -235,7 +238,7 @@ class Table(Seating):
     def _show_position(self, contestant: Contestant) -> None:
         side, seat = self.side_of(contestant), self.seat_of(contestant)
         opponent = self.sides[side.other]
-        contestant.house(f"You play {opponent.name}: {self._game_text()}. You are {seat.label}.")
+        contestant.house(f"You play {opponent.name}: {self.game_text}. You are {seat.label}.")
         if self.terms.best_of > 1 or self.terms.mirror:
             contestant.house(f"{scoreboard.score(self.series, self.names_by_side)}.")
         if self.presence.is_away(side.other):

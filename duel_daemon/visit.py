@@ -26,7 +26,8 @@ from duel_daemon.wire import DOT
 log = logging.getLogger("duel_daemon")
 
 NAME_PROMPT = "Your name (Enter for a guest name): "
-RETURNING = re.compile(r"(\S+)\s+([A-Za-z0-9]{4}-[A-Za-z0-9]{4})")
+RETURNING = re.compile(r"(\S+)\s+([A-Za-z0-9]{4}-[A-Za-z0-9]{4})\.?")
+KEPT = "The seat of {name} is kept. To take it, type {name} and the code from before."
 CODE_TRIES = 3  # in one connection
 
 
@@ -121,7 +122,9 @@ def _named(hall: Hall, peer: Peer, line: str) -> str | None:
         return None
     name = names.check(line, hall.is_taken, WORDS)
     if isinstance(name, Refusal):
-        peer.say(house(name.sentence))
+        away = hall.away(line)
+        sentence = name.sentence if away is None else KEPT.format(name=away.name)
+        peer.say(house(*wrapped(sentence, indent="  ")))
         return None
     return name
 

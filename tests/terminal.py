@@ -285,7 +285,7 @@ def free_port(host: str = "127.0.0.1") -> int:
     """A port that nobody has, most likely not even a moment later."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as sock:
-        sock.bind((host, 0))
+        sock.bind(("::" if ":" in host else "", 0))  # free on every address
         port: int = sock.getsockname()[1]
         return port
 

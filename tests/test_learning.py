@@ -46,11 +46,11 @@ async def test_a_practice_duel_against_each_strength(strength: Strength, autojum
         anna = await lobby(place, "Anna")
         await anna.types(f"practice {strength.value} first")
         await anna.reads(f"* Your opponent is the house ({strength.value}).\n")
-        await anna.reads("* You are Player 1; you move first (practice, it does not count).\n")
+        await anna.reads("* You are Player 1; you move first (practice).\n")
         await anna.reads("* Divisor Duel from 12; take all the time you like.\n")
         text = await play_to_the_end(anna, random.Random(1))
         assert f"You won against the house ({strength.value})!\n" in text or (
-            f"the house ({strength.value}) won this duel.\n" in text
+            f"The house ({strength.value}) won this duel.\n" in text
         )
         await anna.types("who")
         await anna.reads("* Anna  is in the lobby\n")
@@ -67,7 +67,7 @@ async def test_the_perfect_house_wins_whatever_it_can(book: RuleBook, autojump_c
             await anna.types(f"practice perfect {book.slug} {number} first")
             await anna.reads("* Your opponent is the house (perfect).\n")
             text = await play_to_the_end(anna, random.Random(number))
-            assert "* the house (perfect) won this duel.\n" in text
+            assert "* The house (perfect) won this duel.\n" in text
 
 
 async def test_practice_is_marked_everywhere(autojump_clock) -> None:
@@ -75,7 +75,7 @@ async def test_practice_is_marked_everywhere(autojump_clock) -> None:
         anna = await lobby(place, "Anna")
         ben = await lobby(place, "Ben")
         await anna.types("practice easy")
-        await anna.reads("(practice, it does not count).\n")
+        await anna.reads("(practice).\n")
         await ben.types("who")
         await ben.reads("* Anna  practises with the house (easy)\n")
         await ben.types("duels")
@@ -255,7 +255,7 @@ async def test_review_tells_both_the_truth_about_every_move(autojump_clock) -> N
             await mover.reads(PROMPT)
             await mover.types(str(divisor))
         for person in (anna, ben):
-            await person.reads("* Next: rematch, play, review (what you did right), ")
+            await person.reads("* Next: rematch, play, review (how you played), ")
             await person.types("review")
             text = await person.reads("with an odd divisor.\n")
             assert text.split("review\n", 1)[1] == (

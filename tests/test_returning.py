@@ -213,7 +213,11 @@ async def test_the_name_without_the_code_is_taken(autojump_clock, settings) -> N
         stranger = place.comes()
         await stranger.reads(NAME_PROMPT)
         await stranger.types("Ben")
-        await stranger.reads("Someone here is called Ben")
+        await stranger.reads(
+            "* The seat of Ben is kept. To take it, type Ben and the code from before.\n"
+        )
+        await stranger.types("Anna")
+        await stranger.reads("Someone here is called Anna")
 
 
 async def test_the_code_is_worth_nothing_when_the_duel_is_over(autojump_clock, settings) -> None:
@@ -235,3 +239,14 @@ async def test_in_a_match_the_seat_is_kept_between_the_duels_too(autojump_clock,
         back = await comes_back(place, "Ben", code_of(ben))
         await back.reads("* The score: Anna 1, Ben 0.\n")
         await back.reads(PROMPT)
+
+
+async def test_letters_that_look_like_digits_are_understood_in_a_code(
+    autojump_clock, settings
+) -> None:
+    async with open_house(**settings) as place:
+        anna, _ = await duel(place)
+        table = next(iter(place.server.hall.tables.values()))
+        table.codes = ("01AB-10CD", table.codes[1])
+        again = await comes_back(place, "Anna", "OLAB-IOCD.")
+        await again.reads(PROMPT)

@@ -421,3 +421,17 @@ async def test_a_mistake_of_ours_at_one_table_ends_that_table_only(
     assert record.exc_info
     assert record.getMessage() == "d1: a mistake of ours"
     caplog.clear()
+
+
+async def test_the_last_invalid_move_but_one_is_warned_of(autojump_clock) -> None:
+    async with open_house(rulebook="number-factor") as place:
+        anna, ben = await place.pair()
+        for _ in range(2):
+            await anna.reads("to divide N: ")
+            await anna.types("7")
+            await anna.reads("Turn lost.\n")
+            await ben.reads("to divide N: ")
+            await ben.types("8")
+        await anna.reads("* One more invalid move in a row, and you lose the duel.\n")
+        await anna.types("7")
+        await anna.reads("* Player 1 forfeits: 3 invalid moves in a row. Player 2 wins!\n")

@@ -304,3 +304,13 @@ async def test_a_watcher_who_never_reads_is_dropped_and_the_duel_goes_on(autojum
         await anna.types("15")
         await ben.reads("Enter your chosen divisor: 15\n")
         assert trio.current_time() == began
+
+
+async def test_whoever_watches_is_not_pulled_away_by_an_opponent(autojump_clock) -> None:
+    async with open_house() as place:
+        await place.pair()
+        teacher = await place.comes_as("Smith")
+        await teacher.types("watch Anna")
+        await teacher.reads("* While you watch, you are not looking for an opponent.\n")
+        await place.comes_as("Dora")
+        assert "Your opponent" not in await teacher.reads_for(1)

@@ -23,7 +23,8 @@ async def stop(hall: Hall, player: Player, words: str) -> None:
     if hall.withdraw_offer(player):
         player.house("You no longer look for an opponent. Type play to look again.")
     else:
-        player.house("You are not looking for an opponent.")
+        practice = " To end the practice, type resign." if player.is_practising else ""
+        player.house(f"You are not looking for an opponent.{practice}")
 
 
 async def join(hall: Hall, player: Player, words: str) -> None:

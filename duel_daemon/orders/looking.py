@@ -26,8 +26,11 @@ def help_lines(words: str) -> list[str]:
 
 
 async def rules(hall: Hall, player: Player, words: str) -> None:
-    book = player.table.terms.book if player.table is not None else hall.default_terms.book
-    player.house(*rules_lines(book, words))
+    table = player.table
+    if table is None or words:
+        player.house(*rules_lines(hall.default_terms.book, words))
+    else:
+        player.house(f"You play {table.game_text}.", *rules_lines(table.terms.book, ""))
 
 
 def rules_lines(default: RuleBook, words: str) -> list[str]:
@@ -96,7 +99,7 @@ async def watch(hall: Hall, player: Player, words: str) -> None:
         player.house("You are watching that one already.")
     else:
         hall.stop_watching(player)
-        await _sit_down(player, table)
+        await _sit_down(hall, player, table)
 
 
 def _find_table(hall: Hall, words: str) -> Table | None:
@@ -106,7 +109,7 @@ def _find_table(hall: Hall, words: str) -> Table | None:
     return person.table if person is not None else None
 
 
-async def _sit_down(player: Player, table: Table) -> None:
+async def _sit_down(hall: Hall, player: Player, table: Table) -> None:
     text = await table.transcript()
     if not player.is_free:
         return  # an opponent has come while a large number was considered
@@ -115,6 +118,8 @@ async def _sit_down(player: Player, table: Table) -> None:
         return
     what, who_is_who = table.introduction(table.terms.text)
     player.house(what, f"{who_is_who} Type unwatch to stop watching.")
+    if hall.withdraw_offer(player):
+        player.house("While you watch, you are not looking for an opponent.")
     player.tell(text)
     player.watching = table
     table.watch(player)

@@ -16,8 +16,8 @@ class FactorDuel(RuleBook):
     title = "Factor Duel"
     explanation = """\
 There is one number for both of you. On your turn, pick a number that divides
-it without remainder (1 is allowed, the number itself is not) and take it away.
-The rest is your opponent's number.
+it without remainder (1 is allowed, the number itself is not) and take it
+away. The rest is your opponent's number.
 
   From 30 you may take away 1, 2, 3, 5, 6, 10 or 15.
   30 - 15 = 15, and your opponent goes on from 15.

@@ -24,8 +24,8 @@ The result is your opponent's number.
 When nobody can move any more, each of you passes once,
 and whoever made the last move wins: leave a prime and it is you.
 
-Careful: a number that is no divisor costs you your turn, and three such in a
-row cost you the duel. A slip of the keyboard that is no number costs nothing.
+Careful: a number that is no divisor costs you your turn, and several such in
+a row cost you the duel. A slip that is no number at all costs nothing.
 """
 
     start = 30
