@@ -75,7 +75,12 @@ def _main(argv: Sequence[str]) -> int:
 def _run(argv: Sequence[str], settings: Settings, service: Service) -> int:
     directory = state_path(settings, os.environ)
     listeners = service.listeners or listen(settings.hosts, settings.port)
-    archivist = _archivist(directory)  # whoever connects meanwhile waits in the kernel's queue
+    try:
+        archivist = _archivist(directory)  # whoever connects meanwhile waits in the kernel's queue
+    except StoreError:
+        for listener in listeners:
+            listener.close()
+        raise
     try:
         if sys.stderr.isatty():
             print(greeting(settings, directory), file=sys.stderr)

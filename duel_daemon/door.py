@@ -12,13 +12,12 @@ import attrs
 import trio
 
 from duel_daemon.limits import Gate, GateLimits, OncePer, address_key, networks
-from duel_daemon.narrator import house
+from duel_daemon.narrator import CLOSED, house
 from duel_daemon.peer import RECEIVE_BYTES, Peer
 from duel_daemon.settings import Settings
 
 log = logging.getLogger("duel_daemon")
 
-CLOSED = "The connection is closed."
 FULL = f"Too many people are here; try again in a minute. {CLOSED}"
 CROWDED = f"Too many are at the door. Please connect again. {CLOSED}"
 

@@ -21,7 +21,7 @@ from duel_daemon.ledger import Running
 from duel_daemon.lobby import Challenge, Lobby
 from duel_daemon.match import Side
 from duel_daemon.memory import LOOK_ALIKES, Memory, new_code, people
-from duel_daemon.narrator import house
+from duel_daemon.narrator import CLOSED, house
 from duel_daemon.opponents import Strength
 from duel_daemon.peer import Peer, Post
 from duel_daemon.player import Player
@@ -119,8 +119,7 @@ class Hall:
         player.connect(peer)
         self.memory.connected(player)
         if before is not None:
-            elsewhere = "You are here on another connection now. The connection is closed."
-            before.send_away(house(elsewhere))
+            before.send_away(house(f"You are here on another connection now. {CLOSED}"))
         self.on_named(peer)
         log.info("%s is %s again, from %s", peer.ident, player.name, peer.address)
         table.come_back(player)

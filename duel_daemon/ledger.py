@@ -195,10 +195,6 @@ def records(running: Running) -> Iterator[Record]:
 # Reading.
 
 
-class Unreadable(Exception):  # noqa: N818 - counted, not raised to anybody
-    """A line that is no record of ours."""
-
-
 def fold(lines: Iterable[str]) -> tuple[Running, int]:
     """The state that these lines lead to, and how many of them could not be read."""
     running, unreadable = Running(), 0

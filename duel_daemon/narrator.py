@@ -27,6 +27,7 @@ from duel_daemon.rulebooks import RuleBook
 from duel_daemon.survey import Restriction
 
 HOUSE = "* "
+CLOSED = "The connection is closed."  # the last words to anybody: some clients do not say it
 CACHED_TURNS = 4096  # texts of at most some 2 KB each
 SHOWN_DIGITS = 20  # of an attempt; above, somebody leaned on the keyboard
 

@@ -16,7 +16,7 @@ import trio
 
 from duel_daemon import wire
 from duel_daemon.limits import LineRate
-from duel_daemon.narrator import house
+from duel_daemon.narrator import CLOSED, house
 from duel_daemon.wire import Signal
 
 RECEIVE_BYTES = 4096
@@ -278,7 +278,7 @@ class Peer:
             self._send(replies)
         if self._decoder.overrun:
             self.offence = 2.0
-            raise Gone("more than a person's client sends")
+            raise Gone("more than a person's client sends", f"That was too much. {CLOSED}")
         if self.keep_wire is not None and (state := self._decoder.freeze()) != self.wire_state:
             self.wire_state = state
             self.keep_wire(state)

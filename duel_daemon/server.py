@@ -16,12 +16,12 @@ import attrs
 import trio
 
 from duel_daemon.archivist import Archivist
-from duel_daemon.door import CLOSED, Door
+from duel_daemon.door import Door
 from duel_daemon.hall import Hall
 from duel_daemon.journal import Journal
 from duel_daemon.ledger import Running
 from duel_daemon.memory import Memory
-from duel_daemon.narrator import house
+from duel_daemon.narrator import CLOSED, house
 from duel_daemon.peer import Peer, PeerLimits
 from duel_daemon.player import Player
 from duel_daemon.restoring import greet, restore

@@ -11,10 +11,9 @@ import trio
 
 from duel_daemon import commands, names
 from duel_daemon.commands import WORDS, Order, Place
-from duel_daemon.door import CLOSED
 from duel_daemon.hall import Hall
 from duel_daemon.names import Refusal
-from duel_daemon.narrator import house, seconds
+from duel_daemon.narrator import CLOSED, house, seconds
 from duel_daemon.orders import carry_out
 from duel_daemon.orders.looking import help_lines, rules_lines, who_lines
 from duel_daemon.peer import Gone, Peer, Quit, WrongProtocol

@@ -1,10 +1,18 @@
 """Coming back after a lost connection: the seat is kept, the clock is fair."""
 
 import re
+import time
+from pathlib import Path
 
 import pytest
 import trio
+import trio.testing
 from kit import NAME_PROMPT, Person, Place, open_house
+
+from duel_daemon.archivist import Archivist, inline
+from duel_daemon.journal import Journal
+from duel_daemon.memory import Memory
+from duel_daemon.store import Store
 
 PROMPT = "Enter your chosen divisor: "
 CODE = re.compile(r"answer the name prompt with: (\S+) (\S{4}-\S{4})\n")
@@ -245,8 +253,161 @@ async def test_letters_that_look_like_digits_are_understood_in_a_code(
     autojump_clock, settings
 ) -> None:
     async with open_house(**settings) as place:
-        anna, _ = await duel(place)
+        await duel(place)
         table = next(iter(place.server.hall.tables.values()))
         table.codes = ("01AB-10CD", table.codes[1])
         again = await comes_back(place, "Anna", "OLAB-IOCD.")
         await again.reads(PROMPT)
+
+
+async def test_the_time_left_is_the_true_one(autojump_clock, settings) -> None:
+    async with open_house(**settings) as place:
+        anna, ben = await duel(place)
+        await trio.sleep(10)
+        anna.hangs_up()
+        await ben.reads("has lost the connection")
+        await trio.sleep(15)
+        back = await comes_back(place, "Anna", code_of(anna))
+        await back.reads("* 35 seconds left for you.\n")
+
+
+async def test_whoever_had_moved_reads_the_own_move_again(autojump_clock, settings) -> None:
+    async with open_house(**settings) as place:
+        anna, ben = await duel(place)
+        await anna.types("15")
+        await ben.reads(PROMPT)
+        await ben.types("9")
+        await anna.reads(PROMPT)
+        ben.hangs_up()
+        await anna.reads("has lost the connection")
+        back = await comes_back(place, "Ben", code_of(ben))
+        told = await back.reads("seconds left for Anna.\n")
+        assert f"{PROMPT}9\nSubtracting 9 from 45. New N is 36.\n" in told
+        assert "Subtracting 15" not in told  # the turn before the last
+        assert not (await back.reads_for()).endswith(PROMPT)
+
+
+async def test_in_a_match_the_score_is_read_on_return(autojump_clock, settings) -> None:
+    async with open_house(**settings, best_of=3) as place:
+        anna, ben = await duel(place)
+        await anna.types("resign")
+        await ben.reads("Game Start!")
+        await ben.reads(PROMPT)
+        ben.hangs_up()
+        await anna.reads("has lost the connection")
+        back = await comes_back(place, "Ben", code_of(ben))
+        told = await back.reads(PROMPT)
+        assert "* You play Anna: Divisor Duel from 60, best of 3. You are Player 1.\n" in told
+        assert "* The score: Anna 0, Ben 1.\n" in told
+
+
+async def test_losses_are_counted_anew_in_every_duel(autojump_clock, settings) -> None:
+    async with open_house(**settings, best_of=3) as place:
+        anna, ben = await duel(place)
+        code = code_of(ben)
+        for resigns in (True, False):
+            for _ in range(2):
+                ben.hangs_up()
+                await anna.reads("has lost the connection")
+                ben = await comes_back(place, "Ben", code)
+                await anna.reads("* Ben is back.\n")
+            if resigns:
+                await anna.types("resign")
+                await anna.reads("Game Start!")
+        await anna.types("who")
+        await anna.reads("* 2 people are here")
+
+
+async def test_watchers_read_who_is_away_and_back(autojump_clock, settings) -> None:
+    async with open_house(**settings) as place:
+        _, ben = await duel(place)
+        carl = await place.comes_as("Carl")
+        await carl.types("watch 1")
+        await carl.reads("Player 1's turn.\n")
+        ben.hangs_up()
+        await carl.reads("* Ben has lost the connection; the seat is kept for 60 seconds.\n")
+        back = await comes_back(place, "Ben", code_of(ben))
+        await back.reads("* You play Anna")
+        await carl.reads("* Ben is back.\n")
+
+
+async def test_practice_is_not_kept(autojump_clock, settings) -> None:
+    async with open_house(**settings) as place:
+        anna = await place.comes_as("Anna")
+        await anna.types("practice")
+        told = await anna.reads("Game Start!")
+        assert "answer the name prompt" not in told
+        anna.hangs_up()
+        await trio.testing.wait_all_tasks_blocked()
+        assert not place.server.hall.tables
+        await place.comes_as("Anna")
+
+
+async def test_the_lobby_keeps_nobody(autojump_clock, settings) -> None:
+    async with open_house(**settings) as place:
+        anna = await place.comes_as("Anna")
+        anna.hangs_up()
+        await trio.testing.wait_all_tasks_blocked()
+        await place.comes_as("Anna")
+
+
+async def test_every_duel_has_codes_of_its_own(autojump_clock, settings) -> None:
+    async with open_house(**settings) as place:
+        anna, ben = await duel(place)
+        old = code_of(ben)
+        await anna.types("resign")
+        await ben.reads("* Next: ")
+        await anna.types("rematch")
+        await ben.types("rematch")
+        await ben.reads(PROMPT)
+        new = CODE.findall(ben.screen)[-1][1]
+        assert old != new
+        again = await comes_back(place, "Ben", old)
+        await again.reads("* Nobody of that name can come back with that code.\n")
+        await again.types(f"Ben {new}")
+        await again.reads(PROMPT)
+
+
+async def test_the_code_of_one_is_not_the_code_of_the_other(autojump_clock, settings) -> None:
+    async with open_house(**settings) as place:
+        anna, _ = await duel(place)
+        stranger = await comes_back(place, "Ben", code_of(anna))
+        await stranger.reads("* Nobody of that name can come back with that code.\n")
+
+
+async def test_whoever_is_here_can_resign_while_the_other_is_away(autojump_clock, settings) -> None:
+    async with open_house(**settings) as place:
+        anna, ben = await duel(place)
+        ben.hangs_up()
+        await anna.reads("has lost the connection")
+        await anna.types("resign")
+        await anna.reads("Player 2 wins!\n")
+        await anna.reads("* Next: play,")  # no rematch: Ben is gone
+        assert not place.server.hall.is_taken("ben")
+
+
+async def test_where_no_seat_is_kept_no_code_is_given(autojump_clock) -> None:
+    async with open_house(return_seconds=0) as place:
+        anna, ben = await place.pair()
+        await anna.reads("* Whoever leaves or loses the connection loses the duel.\n")
+        ben.hangs_up()
+        await anna.reads("* Player 2 has left the duel. Player 1 wins!\n")
+
+
+async def test_a_void_duel_is_recorded_as_nobody_s_win(
+    autojump_clock, settings, tmp_path: Path
+) -> None:
+    store = Store.open(tmp_path, now=time.time)
+    memory = Memory(Journal(tmp_path / "journal"), Archivist(store, inline))
+    async with open_house(memory, **settings) as place:
+        anna, ben = await duel(place)
+        await anna.types("15")
+        await ben.reads(PROMPT)
+        anna.hangs_up()
+        ben.hangs_up()
+        await trio.sleep(61)
+        ((_, record),) = store.history(None, 10)
+        assert (record.players, record.winner, record.reason) == (("Anna", "Ben"), None, "left")
+        assert [divisor for divisor, _ in record.turns] == [15]
+        assert store.standings(10) == []
+    store.close()

@@ -4,6 +4,7 @@ from duel_daemon import names
 from duel_daemon.commands import WORDS
 from duel_daemon.hall import Hall
 from duel_daemon.names import Refusal
+from duel_daemon.narrator import CLOSED
 from duel_daemon.peer import Quit
 from duel_daemon.player import Player
 
@@ -56,4 +57,4 @@ def _switched(words: str, now: bool) -> bool | None:
 
 
 async def quit_(hall: Hall, player: Player, words: str) -> None:
-    raise Quit("quit", "Goodbye! The connection is closed.")
+    raise Quit("quit", f"Goodbye! {CLOSED}")
