@@ -427,7 +427,8 @@ def _lines() -> Iterator[tuple[re.Pattern[str], Callable[..., None] | None]]:
         (r"\* (\d+) (?:is larger than|does not divide) .*", d._garbled),
         (r"\* Welcome to duel-daemon\..*", d._welcomed),
         (r"\* (?:Welcome, |The game is |Divisor Duel from |Nobody yet|\S+ is back).*", None),
-        (r"\* (?:Someone here is called|The server is restarting|\d+ seconds left for ).*", None),
+        (r"\* (?:Someone here is called|The seat of \S+ is kept).*", None),
+        (r"\* (?:The server is restarting|\d+ seconds left for ).*", None),
         (r"\* (?:\S+ is away;|\S+ has lost the connection;|The server is closing\.).*", None),
         (r"\* Type play to look for an opponent.*", None),
         (r"  .*", None),  # the rest of a long line
