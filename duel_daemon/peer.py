@@ -298,6 +298,7 @@ class Peer:
     def _answer(self, signal: Signal | str) -> None:
         if signal is Signal.END:
             self._has_ended = True
+            self._lines.clear()  # of what came after the end, whatever packet it came in
         elif signal is Signal.INTERRUPT:
             self._prompt_is_open = False
             self.say("\n")  # Ctrl-C: the line begun is forgotten; the prompt comes again

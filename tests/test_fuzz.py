@@ -24,7 +24,7 @@ import pytest
 import trio
 import trio.testing
 from conftest import _innermost
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from test_wire import cut
 
@@ -711,6 +711,7 @@ async def heard(packets: list[bytes]) -> tuple[list[str], str]:
     st.lists(st.one_of(any_bytes, telnet_bytes, lines.map(as_bytes)), max_size=8).map(b"\n".join),
     st.lists(st.integers(0, 10**6), max_size=10),
 )
+@example(b"\xff\xec\nmore\n", [7])  # nothing comes after a telnet end of file
 def test_the_same_lines_come_out_however_the_bytes_are_cut(data, places):
     data = b"Anna\n" + data  # the first line is looked at for other protocols, as far as it came
     whole = trio.run(heard, [data])
