@@ -31,5 +31,5 @@ def match_result(series: Series, names: Sequence[str]) -> str:
 
 
 def _first_word_large(name: str) -> str:
-    """The house has no name, and may begin a sentence all the same."""
-    return name[:1].upper() + name[1:]
+    """The house has no name, and may begin a sentence; a name (one word) stays as it was given."""
+    return name[:1].upper() + name[1:] if " " in name else name
