@@ -61,6 +61,7 @@ class Account:
     late: int = 0
     """Moves that were read only after a restart."""
     retyped: int = 0
+    cut_before_greeting: int = 0
     strikes: list[tuple[str, float]] = attrs.field(factory=list)
     """What was done to the daemon, and when."""
     gaps: dict[str, float] = attrs.field(factory=dict)
@@ -143,11 +144,20 @@ class Duelist:
             if data:
                 self._read(data.decode())
             elif not quiet.cancelled_caught:
-                if not self._has_quit and not self.account.is_cut_by_kills:
-                    self.complain("cut")
+                self._is_cut()
                 return
             await self._finishes_line()
             await self._act()
+
+    def _is_cut(self) -> None:
+        """A kill between accept() and the store of descriptors costs the one connection that is
+        just coming in: nothing can close that window. Anybody who was greeted is never cut."""
+        if self._has_quit or self.account.is_cut_by_kills:
+            return
+        is_killed = bool(self.account.strikes) and self.account.strikes[-1][0] != "restart"
+        if self.screen or not is_killed:
+            self.complain("cut")
+        self.account.cut_before_greeting += 1
 
     @property
     def _wakes_at(self) -> float:
