@@ -263,7 +263,7 @@ SESSION = (
 )
 SHELL = "$ nc 192.168.1.20 4000"
 QUIET_SECONDS = 0.05  # people type when nothing more comes
-RETURN_CODE = re.compile(r"\b(?=[A-Z0-9-]*[A-Z])[A-Z0-9-]{4,}\b")  # another one every time
+RETURN_CODE = re.compile(r"\b[A-Z0-9]{4}-[A-Z0-9]{4}\b")  # another one every time
 
 
 def session() -> str:
