@@ -5,6 +5,7 @@ and the list of turns: `replay` rebuilds the same duel from them.
 """
 
 from collections.abc import Iterable
+from itertools import cycle
 
 import attrs
 
@@ -69,6 +70,11 @@ class Turn:
 
     seat: Seat
     divisor: int
+
+
+def alternating(divisors: Iterable[int]) -> list[Turn]:
+    """The turns in which these were chosen: Player 1 began, and every turn passes to the other."""
+    return [Turn(seat, divisor) for seat, divisor in zip(cycle(Seat), divisors)]
 
 
 @attrs.frozen

@@ -427,8 +427,9 @@ class Hall:
         """Only whom they played last can have asked them."""
         table = player.last_table
         other = table.opponent_of(player) if table is not None else None
-        is_asking = isinstance(other, Player) and self.rematches.get(other) is player
-        return other if is_asking and isinstance(other, Player) else None
+        if isinstance(other, Player) and self.rematches.get(other) is player:
+            return other
+        return None
 
     def stop(self, line: Callable[[Player], str]) -> None:
         """The server closes: one line to everybody. What the journal has kept stays in it."""

@@ -4,7 +4,6 @@ Players act on it through their own tasks; the table's task keeps the time, give
 those who do not come back, moves for the house and makes the pauses between the duels of a match.
 """
 
-import itertools
 import math
 import random
 from collections.abc import Callable
@@ -15,7 +14,7 @@ import trio
 from duel_daemon import ledger, scoreboard
 from duel_daemon.aside import consider
 from duel_daemon.contestant import Contestant, House
-from duel_daemon.duel import Duel, Events, Game, Result, Turn, replay
+from duel_daemon.duel import Duel, Events, Game, Result, alternating, replay
 from duel_daemon.events import Ended, Reason, Refused, Seat, TurnBegan, TurnLost
 from duel_daemon.finished import Finished
 from duel_daemon.journal import Journal
@@ -107,8 +106,7 @@ class Table(Seating):
     def _take_up(self, kept: KeptDuel) -> None:
         self._has_begun = True
         game = attrs.evolve(self.terms.game(self.violations, self.venue.rng), number=kept.number)
-        seats = itertools.cycle(Seat)
-        self.duel = replay(game, (Turn(next(seats), divisor) for divisor, _ in kept.turns))
+        self.duel = replay(game, alternating(divisor for divisor, _ in kept.turns))
         self._started = kept.started
         self._turn_seconds = [took for _, took in kept.turns]
         result = self.duel.result

@@ -1,14 +1,18 @@
 """What was played before: history, standings, and the review of an older duel."""
 
-from duel_daemon.duel import Game, Turn
-from duel_daemon.events import Seat
+from collections.abc import Callable
+from typing import TypeVar
+
+from duel_daemon.duel import Game, Turn, alternating
 from duel_daemon.hall import Hall
 from duel_daemon.player import Player
 from duel_daemon.records import DuelRecord, Standing
 from duel_daemon.rulebooks import BY_SLUG
-from duel_daemon.store import StoreError
+from duel_daemon.store import Store, StoreError
 from duel_daemon.survey import Restriction
 from duel_daemon.textwidth import aligned
+
+T = TypeVar("T")
 
 LISTED = 15
 
@@ -16,16 +20,23 @@ NOTHING_KEPT = "Results are not kept here."
 NOT_NOW = "The results cannot be read at the moment."
 
 
-async def history(hall: Hall, player: Player, words: str) -> None:
+async def _asked(hall: Hall, player: Player, question: Callable[[Store], T]) -> T | None:
+    """What the store answers; if it cannot, the player reads why."""
     archivist = hall.memory.archivist
     if not archivist.is_keeping:
         player.house(NOTHING_KEPT)
-        return
-    name = words.split(maxsplit=1)[0] if words else player.name
+        return None
     try:
-        found = await archivist.ask(lambda store: store.history(name, LISTED))
+        return await archivist.ask(question)
     except StoreError:
         player.house(NOT_NOW)
+        return None
+
+
+async def history(hall: Hall, player: Player, words: str) -> None:
+    name = words.split(maxsplit=1)[0] if words else player.name
+    found = await _asked(hall, player, lambda store: store.history(name, LISTED))
+    if found is None:
         return
     if not found:
         player.house(f"There is no duel of {name[:20]} on record.")
@@ -41,14 +52,8 @@ def _row(number: int, duel: DuelRecord) -> tuple[str, ...]:
 
 
 async def standings(hall: Hall, player: Player, words: str) -> None:
-    archivist = hall.memory.archivist
-    if not archivist.is_keeping:
-        player.house(NOTHING_KEPT)
-        return
-    try:
-        found = await archivist.ask(lambda store: store.standings(LISTED))
-    except StoreError:
-        player.house(NOT_NOW)
+    found = await _asked(hall, player, lambda store: store.standings(LISTED))
+    if found is None:
         return
     if not found:
         player.house("Nobody has finished a duel yet.")
@@ -84,6 +89,4 @@ def game_and_turns(record: DuelRecord) -> tuple[Game, list[Turn]] | None:
     if book is None:
         return None
     game = Game(book, record.start, Restriction(record.restriction), record.violations)
-    seats = (Seat.ONE, Seat.TWO)
-    turns = [Turn(seats[i % 2], divisor) for i, (divisor, _) in enumerate(record.turns)]
-    return game, turns
+    return game, alternating(divisor for divisor, _ in record.turns)
