@@ -4,12 +4,15 @@ The clock belongs to the turn: nothing a player types restarts it.
 """
 
 import math
+from functools import lru_cache
 
 import attrs
 
 LAST_WARNING_SECONDS = 10.0
 SHORT_TURN_SECONDS = 2 * LAST_WARNING_SECONDS
 """A turn no longer than this is only warned at half."""
+LONG_TURN_SECONDS = 4 * LAST_WARNING_SECONDS
+"""From here on there are two warnings, no closer together than the last one is to the end."""
 
 
 @attrs.frozen
@@ -39,16 +42,21 @@ class TurnClock:
         if not self.seconds:
             return NEVER
         end = self.began + self.seconds
-        for seconds_left in self._warnings():
+        for seconds_left in warnings(self.seconds):
             if end - seconds_left > now:
                 return Alarm(end - seconds_left, seconds_left)
         return Alarm(end, 0.0)
 
-    def _warnings(self) -> tuple[float, ...]:
-        half = self.seconds / 2
-        if self.seconds <= SHORT_TURN_SECONDS:
-            return (half,)
-        return (half, LAST_WARNING_SECONDS)
+
+@lru_cache(maxsize=16)  # asked for with every turn, and a daemon has two or three lengths
+def warnings(turn_seconds: float) -> tuple[float, ...]:
+    """How many seconds are left when the mover is warned."""
+    half = turn_seconds / 2
+    if turn_seconds <= SHORT_TURN_SECONDS:
+        return (half,)
+    if turn_seconds < LONG_TURN_SECONDS:
+        return (LAST_WARNING_SECONDS,)
+    return (half, LAST_WARNING_SECONDS)
 
 
 @attrs.define
@@ -73,8 +81,10 @@ class Ticker:
 
     @property
     def first_alarm_at(self) -> float:
-        """Of a turn that has just begun: its half, if it has an end."""
-        return self._began + self._seconds / 2 if self._seconds else math.inf
+        """Of a turn that has just begun, if it has an end."""
+        if not self._seconds:
+            return math.inf
+        return self._began + self._seconds - warnings(self._seconds)[0]
 
     def used(self, now: float) -> float:
         """How long the turn has taken so far."""

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duel_daemon.turnclock import LAST_WARNING_SECONDS, NEVER, SHORT_TURN_SECONDS, TurnClock
+from duel_daemon.turnclock import LAST_WARNING_SECONDS, NEVER, Ticker, TurnClock
 
 MOMENTS = st.floats(0, 1e7)
 LENGTHS = st.integers(1, 86400) | st.floats(0.5, 86400)
@@ -57,11 +57,37 @@ def test_the_end_stays_due_once_it_has_come(clock, late):
     assert clock.left(end + late) <= 0
 
 
-@pytest.mark.parametrize("seconds", range(1, 301))
-def test_a_turn_is_warned_at_half_and_if_it_is_long_at_ten_seconds(seconds):
-    warnings = [alarm.seconds_left for alarm in alarms_of(TurnClock(0.0, seconds))][:-1]
-    is_long = seconds > SHORT_TURN_SECONDS
-    assert warnings == ([seconds / 2, LAST_WARNING_SECONDS] if is_long else [seconds / 2])
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (1, [0.5]),
+        (12, [6]),
+        (20, [10]),
+        (21, [10]),
+        (27, [10]),
+        (39, [10]),
+        (40, [20, 10]),
+        (60, [30, 10]),
+        (300, [150, 10]),
+    ],
+)
+def test_a_short_turn_is_warned_once_and_a_long_one_twice(seconds, expected):
+    assert [alarm.seconds_left for alarm in alarms_of(TurnClock(0.0, seconds))] == [*expected, 0]
+
+
+@given(st.floats(0.5, 86400))
+def test_warnings_are_as_far_from_each_other_as_the_last_is_from_the_end(seconds):
+    *_, last, end = alarms = alarms_of(TurnClock(0.0, seconds))
+    assert all(b.at - a.at >= end.at - last.at - 1e-6 for a, b in pairwise(alarms))
+    assert last.seconds_left <= max(LAST_WARNING_SECONDS, seconds / 2)
+    assert alarms[0].at >= seconds / 2 - 1e-6  # nobody is hurried before half of the turn is over
+
+
+@given(MOMENTS, st.just(0) | LENGTHS)
+def test_a_table_knows_the_first_alarm_of_a_turn_without_asking_for_all(began, seconds):
+    ticker = Ticker()
+    ticker.set(began, seconds)
+    assert ticker.first_alarm_at == ticker.alarm.at
 
 
 @given(MOMENTS, MOMENTS)
