@@ -8,10 +8,8 @@ import enum
 
 import attrs
 
-from duel_daemon.textwidth import aligned, either
+from duel_daemon.textwidth import SHOWN_CHARACTERS, aligned, either, short
 from duel_daemon.wire import DOT, LINE_BYTES
-
-SHOWN_CHARACTERS = 20  # of a word that is no command
 
 
 class Place(enum.Flag):
@@ -399,7 +397,7 @@ def find(word: str) -> Command | Unknown:
         return BY_NAME[candidates[0]]
     if candidates:
         return Unknown(f"'{word}' could be {either(candidates)}.")
-    shown = word if len(word) <= SHOWN_CHARACTERS else f"{word[:SHOWN_CHARACTERS]}..."
+    shown = short(word)
     near = difflib.get_close_matches(wanted[:SHOWN_CHARACTERS], WORDS, n=1)
     if near:
         return Unknown(f"There is no command '{shown}'. Did you mean {near[0]}?")

@@ -17,6 +17,7 @@ import trio
 
 from duel_daemon import names
 from duel_daemon.contestant import Contestant, House
+from duel_daemon.finished import Finished
 from duel_daemon.ledger import Running
 from duel_daemon.lobby import Challenge, Lobby
 from duel_daemon.match import Side
@@ -63,7 +64,7 @@ class Hall:
         memory = self.memory
         self.post = memory.post
         self.venue = Venue(
-            self.rng, self.post, memory.journal, time.time, memory.duel_over, self._release
+            self.rng, self.post, memory.journal, time.time, self._duel_over, self._release
         )
 
     # Who is here.
@@ -243,7 +244,7 @@ class Hall:
         self, host: Player, theirs: Wish, guest: Player, wish: Wish
     ) -> tuple[Player, str]:
         if theirs.wants_first != wish.wants_first:
-            return (host if theirs.wants_first else guest), "as agreed"
+            return (host if theirs.wants_first else guest), "as {mover} asked"
         if self.settings.first_turn == "first-come":
             return host, "first come, first move"
         return self.rng.choice((host, guest)), "the coin decided"
@@ -323,7 +324,7 @@ class Hall:
         for watcher in watchers:
             watcher.watching = table
             table.watchers.append(watcher)
-        log.info("d%d begins: %s, %s", table.ident, table.names, terms.words)
+        log.info("t%d begins: %s, %s", table.ident, table.names, terms.words)
         self.on_change()
         if table.duel.number <= HEAVY_NUMBER:
             table.begin()  # else its task does, when the number has been divided up
@@ -334,7 +335,7 @@ class Hall:
         try:
             await table.run()
         except Exception:
-            log.exception("d%d: a mistake of ours", table.ident)
+            log.exception("t%d: a mistake of ours", table.ident)
             self._abandon(table)
             self.post.deliver()
 
@@ -352,11 +353,18 @@ class Hall:
                     "Next: play, who, help or quit.",
                 )
 
+    def _duel_over(self, table: Table, duel: Finished) -> None:
+        if not self.memory.is_restoring:  # else the process before has logged it
+            which = table.ident if table.terms.is_single else f"{table.ident}.{table.series.played}"
+            winner = duel.result.winner
+            who = duel.seats[winner].name if winner is not None else "nobody"
+            log.info("t%s ended: %s, %s won", which, duel.result.reason.value, who)
+        self.memory.duel_over(table, duel)
+
     def _release(self, table: Table) -> None:
         """A table is done: its players are back in the lobby."""
         del self.tables[table.ident]
         self.memory.table_over(table)
-        self._log_end(table)
         self._tell_watchers_it_is_over(table)
         self._forget_absent(table)
         for player in people(table.sides):
@@ -396,12 +404,6 @@ class Hall:
                 player.house(f"You are still waiting for an opponent: {wish.text}.")
                 for practising in fitting:
                     self._call_back(practising, player)
-
-    def _log_end(self, table: Table) -> None:
-        for duel in table.finished:
-            winner = duel.result.winner
-            who = duel.seats[winner].name if winner is not None else "nobody"
-            log.info("d%d ended: %s, %s won", table.ident, duel.result.reason.value, who)
 
     def stop_watching(self, player: Player) -> None:
         if player.watching is not None:

@@ -198,7 +198,6 @@ def _timed(duel: Finished) -> list[tuple[int, float]]:
 def record_of(table: Table, duel: Finished) -> DuelRecord:
     """A finished duel as the store keeps it."""
     winner = duel.result.winner
-    is_single = table.terms.best_of == 1 and not table.terms.mirror
     return DuelRecord(
         uid=duel.uid,
         started=duel.started,
@@ -211,6 +210,6 @@ def record_of(table: Table, duel: Finished) -> DuelRecord:
         turns=tuple(_timed(duel)),
         winner=int(winner) if winner is not None else None,
         reason=duel.result.reason.value,
-        match=None if is_single else table.uid,
+        match=None if table.terms.is_single else table.uid,
         match_terms=table.terms.words,
     )

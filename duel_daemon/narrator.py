@@ -25,11 +25,11 @@ from duel_daemon.events import (
 )
 from duel_daemon.rulebooks import RuleBook
 from duel_daemon.survey import Restriction
+from duel_daemon.textwidth import counted, short_number
 
 HOUSE = "* "
 CLOSED = "The connection is closed."  # the last words to anybody: some clients do not say it
 CACHED_TURNS = 4096  # texts of at most some 2 KB each
-SHOWN_DIGITS = 20  # of an attempt; above, somebody leaned on the keyboard
 
 
 def house(*lines: str) -> str:
@@ -123,9 +123,8 @@ _HOW = {
 
 def fault_sentence(fault: Fault) -> str:
     """Why a number is no move, and what would be."""
-    attempt = str(fault.attempt) if fault.attempt < 10**SHOWN_DIGITS else "That number"
     return _FAULTS[fault.wrong].format(
-        attempt=attempt,
+        attempt=short_number(fault.attempt),
         number=fault.number,
         rest=fault.number % fault.attempt if fault.attempt else 0,
         kind=fault.restriction.value,
@@ -146,5 +145,4 @@ _FAULTS = {
 
 def seconds(number: float) -> str:
     """A duration as people say it."""
-    whole = max(0, round(number))
-    return "1 second" if whole == 1 else f"{whole} seconds"
+    return counted(max(0, round(number)), "second")

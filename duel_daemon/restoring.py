@@ -15,6 +15,7 @@ from duel_daemon.opponents import Strength
 from duel_daemon.peer import Peer
 from duel_daemon.player import Player
 from duel_daemon.table import Table
+from duel_daemon.textwidth import counted
 
 log = logging.getLogger("duel_daemon")
 
@@ -36,7 +37,8 @@ def restore(hall: Hall, running: Running, reconnect: Callable[[str], Peer | None
             hall.memory.follow(player)
     hall.continue_counting(running.last_table)
     if hall.players:
-        log.info("restored: %d tables, %d players", len(hall.tables), len(hall.players))
+        tables = counted(len(hall.tables), "table")
+        log.info("restored: %s, %s", tables, counted(hall.player_count, "player"))
     return [player for player in hall.players if player.connection is not None]
 
 
@@ -62,7 +64,7 @@ def _rebuild_if_possible(hall: Hall, kept: KeptTable, players: dict[str, Player]
     try:
         _rebuild(hall, kept, players)
     except Exception:
-        log.exception("d%d cannot be rebuilt", kept.ident)
+        log.exception("t%d cannot be rebuilt", kept.ident)
 
 
 def _rebuild(hall: Hall, kept: KeptTable, players: dict[str, Player]) -> None:

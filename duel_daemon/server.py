@@ -27,6 +27,7 @@ from duel_daemon.player import Player
 from duel_daemon.restoring import greet, restore
 from duel_daemon.service import Service
 from duel_daemon.settings import Settings
+from duel_daemon.textwidth import counted
 from duel_daemon.visit import go_on, visit
 
 log = logging.getLogger("duel_daemon")
@@ -129,7 +130,7 @@ class Server:
     def _report(self) -> None:
         """For `systemctl status`."""
         players, tables = self.hall.player_count, len(self.hall.tables)
-        self.service.status(f"{_count(players, 'player')}, {_count(tables, 'duel')}")
+        self.service.status(f"{counted(players, 'player')}, {counted(tables, 'duel')}")
 
     def stop(self) -> None:
         self._stop_asked.set()
@@ -141,7 +142,8 @@ class Server:
 
     def _say_goodbye(self) -> None:
         inside = self.door.inside
-        log.info("stopping: %d connections, %d tables", len(inside), len(self.hall.tables))
+        connections, tables = counted(len(inside), "connection"), len(self.hall.tables)
+        log.info("stopping: %s, %s", connections, counted(tables, "table"))
         named = {player.connection for player in self.hall.players}
         for peer in inside - named:
             peer.ask(None)
@@ -262,10 +264,6 @@ class Server:
         else:
             peer.close()
             self.service.forget(peer.ident)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _highest_ident(running: Running, stored: Iterable[str]) -> int:

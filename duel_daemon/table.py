@@ -67,7 +67,7 @@ class Table(Seating):
     violations: int
     venue: Venue
     why_first: str
-    """How it came that side A moves first, in a few words."""
+    """How it came that side A moves first, in a few words; {mover} is who that is."""
 
     duel: Duel = attrs.field(init=False)
     finished: list[Finished] = attrs.field(factory=list, init=False)
@@ -133,10 +133,11 @@ class Table(Seating):
         for side in Side:
             contestant, opponent = self.sides[side], self.sides[side.other]
             seat = self.series.seat(side)
-            order = "you move first" if seat is Seat.ONE else f"{opponent.name} moves first"
+            mover = "you" if seat is Seat.ONE else opponent.name
+            order = f"{mover} {'move' if seat is Seat.ONE else 'moves'} first"
             contestant.house(
                 f"Your opponent is {opponent.name}.",
-                f"You are {seat.label}; {order} ({self.why_first}).",
+                f"You are {seat.label}; {order} ({self.why_first.format(mover=mover)}).",
                 f"{self.game_text}; {self._pace_text()}.",
             )
             contestant.tell(self._if_lost(side))
@@ -237,7 +238,7 @@ class Table(Seating):
         side, seat = self.side_of(contestant), self.seat_of(contestant)
         opponent = self.sides[side.other]
         contestant.house(f"You play {opponent.name}: {self.game_text}. You are {seat.label}.")
-        if self.terms.best_of > 1 or self.terms.mirror:
+        if not self.terms.is_single:
             contestant.house(f"{scoreboard.score(self.series, self.names_by_side)}.")
         if self.presence.is_away(side.other):
             contestant.house(f"{opponent.name} is away; the seat is kept for a while.")

@@ -15,11 +15,8 @@ from duel_daemon.duel import Game
 from duel_daemon.match import HIGHEST_BEST_OF
 from duel_daemon.rulebooks import BY_SLUG, RuleBook
 from duel_daemon.survey import Restriction
-from duel_daemon.textwidth import either
+from duel_daemon.textwidth import either, short, short_number
 from duel_daemon.wire import LINE_BYTES
-
-SHOWN_DIGITS = 20  # of a number that nobody means
-SHOWN_CHARACTERS = 20  # of a word that means nothing
 
 
 @attrs.frozen
@@ -41,6 +38,11 @@ class Terms:
         if number is None and type(book).starting_number is RuleBook.starting_number:
             number = book.start
         return cls(book, number, *rest)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is one duel, and not a match."""
+        return self.best_of == 1 and not self.mirror
 
     @property
     def text(self) -> str:
@@ -77,7 +79,7 @@ class Terms:
         if self.number is None:
             return None
         if self.number > max_number:
-            return f"{_short(self.number)} is too large: numbers go up to {max_number} here."
+            return f"{short_number(self.number)} is too large: numbers go up to {max_number} here."
         if self.book.is_playable(self.number, self.restriction):
             return None
         nearby = self.book.nearest_playable(self.number, self.restriction, max_number)
@@ -223,10 +225,4 @@ def find_book(words: str) -> RuleBook | Unclear:
             return found[0]
         if found:
             return Unclear(f"Which one: {either(book.slug for book in found)}?")
-    shown = words if len(words) <= SHOWN_CHARACTERS else f"{words[:SHOWN_CHARACTERS]}..."
-    return Unclear(f"There is no game '{shown}'. The games: {', '.join(BY_SLUG)}.")
-
-
-def _short(number: int) -> str:
-    """A number as typed, unless somebody leaned on the keyboard."""
-    return str(number) if number < 10**SHOWN_DIGITS else "That number"
+    return Unclear(f"There is no game '{short(words)}'. The games: {', '.join(BY_SLUG)}.")

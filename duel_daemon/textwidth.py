@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from duel_daemon.wire import columns
 
 SCREEN_COLUMNS = 77  # of 80: the house's "* " comes before, and the last column stays free
+SHOWN_CHARACTERS = 20  # of what was typed and is not known
 
 
 def wrapped(text: str, indent: str = "") -> list[str]:
@@ -35,6 +36,21 @@ def aligned(rows: Iterable[Sequence[str]]) -> list[str]:
         ).rstrip()
         for row in table
     ]
+
+
+def counted(number: int, thing: str) -> str:
+    """`1 table`, `2 tables`."""
+    return f"1 {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def short(typed: str) -> str:
+    """What somebody typed, to be said back to them: not all of it, if a cat did."""
+    return typed if len(typed) <= SHOWN_CHARACTERS else f"{typed[:SHOWN_CHARACTERS]}..."
+
+
+def short_number(typed: int) -> str:
+    """The same for the beginning of a sentence about a number."""
+    return str(typed) if typed < 10**SHOWN_CHARACTERS else "That number"
 
 
 def either(names: Iterable[str]) -> str:

@@ -222,8 +222,8 @@ def test_a_log_line_has_a_time_a_level_and_the_short_id_of_what_it_is_about() ->
     form = re.compile(r"\d\d:\d\d:\d\d (debug  |info   |warning|error  ) (\S.*)")
     texts = [found[2] for found in map(form.fullmatch, lines) if found]
     assert len(texts) == len(lines)
-    about = ("c1 is Anna, from 127.0.0.1", "c2 is Ben", "d1 begins: Anna against Ben")
-    for beginning in (*about, "d1 ended: ", "c1 is gone", "c2 is gone"):
+    about = ("c1 is Anna, from 127.0.0.1", "c2 is Ben", "t1 begins: Anna against Ben")
+    for beginning in (*about, "t1 ended: ", "c1 is gone", "c2 is gone"):
         assert sum(text.startswith(beginning) for text in texts) == 1, beginning
     assert all(line.isprintable() for line in lines)
 

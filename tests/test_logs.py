@@ -142,10 +142,27 @@ async def test_a_duel_leaves_one_line_at_its_beginning_and_one_at_its_end(caplog
         anna, ben = await place.pair()
         await anna.types("resign")
         await ben.reads("Next: ")
-    about = [r.getMessage() for r in caplog.records if r.getMessage().startswith("d1")]
+    about = [r.getMessage() for r in caplog.records if r.getMessage().startswith("t1")]
     begins, ends = about
-    assert begins.startswith("d1 begins: Anna against Ben, divisor-duel")
-    assert ends == "d1 ended: resigned, Ben won"
+    assert begins.startswith("t1 begins: Anna against Ben, divisor-duel")
+    assert ends == "t1 ended: resigned, Ben won"
+
+
+async def test_every_duel_of_a_match_is_logged_when_it_ends(caplog, autojump_clock):
+    caplog.set_level(logging.INFO)
+    async with open_house(best_of=3) as place:
+        anna, ben = await place.pair()
+        await anna.types("resign")
+        await ben.reads("* The score: ")
+        assert caplog.messages[-1] == "t1.1 ended: resigned, Ben won"
+        await ben.reads("Enter your chosen divisor: ")
+        await ben.types("resign")
+        await ben.reads("* The score: ")
+        assert caplog.messages[-1] == "t1.2 ended: resigned, Anna won"
+        await ben.types("resign")
+        await ben.reads("* Next: ")
+        assert "ended" in caplog.messages[-1]
+        assert sum("ended" in message for message in caplog.messages) == 2
 
 
 async def test_moves_and_talk_are_not_logged(caplog):
@@ -157,4 +174,4 @@ async def test_moves_and_talk_are_not_logged(caplog):
         await anna.types("30")
         await ben.reads("chosen divisor: 30\n")
         assert "private" not in caplog.text
-        assert "30" not in caplog.text.split("d1 begins")[1]
+        assert "30" not in caplog.text.split("t1 begins")[1]

@@ -236,7 +236,7 @@ async def test_an_offer_is_listed_and_can_be_joined(autojump_clock) -> None:
         await ben.reads("* That is you.\n")
         await ben.types("join anna")
         await ben.reads(
-            "* Your opponent is Anna.\n* You are Player 2; Anna moves first (as agreed)."
+            "* Your opponent is Anna.\n* You are Player 2; Anna moves first (as Anna asked)."
         )
         await cleo.types("join Anna")
         await cleo.reads("* Anna is not looking for an opponent.")
@@ -280,8 +280,10 @@ async def test_whoever_asks_for_the_first_turn_gets_it(first_turn: str, autojump
             await anna.types("play 84")
             await anna.reads("Waiting")
             await ben.types("play first 84")
-            await ben.reads("* You are Player 1; you move first (as agreed).\n")
-            await anna.reads(f"* You are Player 2; Ben-{number}b moves first (as agreed).\n")
+            await ben.reads("* You are Player 1; you move first (as you asked).\n")
+            await anna.reads(
+                f"* You are Player 2; Ben-{number}b moves first (as Ben-{number}b asked).\n"
+            )
 
 
 async def test_two_who_both_want_to_begin_do_not_meet(autojump_clock) -> None:
@@ -310,7 +312,7 @@ async def test_a_challenge_with_terms_is_read_by_both_and_accepted(autojump_cloc
             "* Type accept or decline.\n"
         )
         await ben.types("accept")
-        await ben.reads("* You are Player 2; Anna moves first (as agreed).\n")
+        await ben.reads("* You are Player 2; Anna moves first (as Anna asked).\n")
         await anna.reads(
             "* Divisor Duel from 72, only even divisors, best of 3; 60 seconds a turn.\n"
         )

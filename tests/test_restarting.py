@@ -475,7 +475,7 @@ async def test_a_table_that_makes_no_sense_costs_nobody_else_anything(
         await dora.reads("New N is 30.\n")
         assert len(place.server.hall.tables) == 1
     assert [r.getMessage() for r in caplog.records if r.levelname == "ERROR"] == [
-        "d1 cannot be rebuilt"
+        "t1 cannot be rebuilt"
     ]
 
 

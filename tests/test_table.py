@@ -419,7 +419,7 @@ async def test_a_mistake_of_ours_at_one_table_ends_that_table_only(
         assert len(place.server.hall.tables) == 1
     (record,) = (r for r in caplog.records if r.levelname == "ERROR")
     assert record.exc_info
-    assert record.getMessage() == "d1: a mistake of ours"
+    assert record.getMessage() == "t1: a mistake of ours"
     caplog.clear()
 
 

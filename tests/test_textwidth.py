@@ -5,7 +5,16 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duel_daemon.textwidth import SCREEN_COLUMNS, aligned, either, wrapped
+from duel_daemon.textwidth import (
+    SCREEN_COLUMNS,
+    SHOWN_CHARACTERS,
+    aligned,
+    counted,
+    either,
+    short,
+    short_number,
+    wrapped,
+)
 from duel_daemon.wire import columns
 
 a_word = st.text("abcé漢1,", min_size=1, max_size=30)
@@ -49,3 +58,14 @@ def test_a_choice_reads_as_people_say_it() -> None:
     assert either(["a"]) == "a"
     assert either(["a", "b"]) == "a or b"
     assert either(iter("abc")) == "a, b or c"
+
+
+def test_a_count_is_singular_only_if_it_is_one() -> None:
+    assert [counted(n, "table") for n in range(3)] == ["0 tables", "1 table", "2 tables"]
+
+
+def test_what_was_typed_is_said_back_in_full_unless_it_is_long() -> None:
+    assert short("x" * SHOWN_CHARACTERS) == "x" * SHOWN_CHARACTERS
+    assert short("x" * (SHOWN_CHARACTERS + 1)) == "x" * SHOWN_CHARACTERS + "..."
+    assert short_number(10**SHOWN_CHARACTERS - 1) == "9" * SHOWN_CHARACTERS
+    assert short_number(10**SHOWN_CHARACTERS) == "That number"

@@ -9,7 +9,7 @@ from duel_daemon.narrator import seconds
 from duel_daemon.player import Player
 from duel_daemon.survey import allowed_divisors
 from duel_daemon.table import Table
-from duel_daemon.textwidth import wrapped
+from duel_daemon.textwidth import counted, wrapped
 
 DIVISORS_PER_PAGE = 1000
 
@@ -49,12 +49,10 @@ async def divisors(hall: Hall, player: Player, words: str) -> None:
     pages = max(1, math.ceil(len(found) / DIVISORS_PER_PAGE))
     page = 1 if not words else int(words) if words.isascii() and words.isdigit() else 0
     if not 1 <= page <= pages:
-        there_are = "1 page" if pages == 1 else f"{pages} pages"
-        player.house(f"There is no such page; the list has {there_are}.")
+        player.house(f"There is no such page; the list has {counted(pages, 'page')}.")
         return
     shown = found[(page - 1) * DIVISORS_PER_PAGE : page * DIVISORS_PER_PAGE]
-    count = "1 divisor" if len(found) == 1 else f"{len(found)} divisors"
-    player.house(f"{number} has {count} to choose from:")
+    player.house(f"{number} has {counted(len(found), 'divisor')} to choose from:")
     player.house(*wrapped(", ".join(map(str, shown))))
     if page < pages:
         player.house(f"Page {page} of {pages}; divisors {page + 1} goes on.")

@@ -3,12 +3,11 @@
 import itertools
 
 from duel_daemon import terms
-from duel_daemon.commands import SHOWN_CHARACTERS
 from duel_daemon.hall import Hall
 from duel_daemon.lobby import Challenge
 from duel_daemon.player import Player
 from duel_daemon.terms import Unclear, Wish
-from duel_daemon.textwidth import either
+from duel_daemon.textwidth import either, short
 
 
 async def play(hall: Hall, player: Player, words: str) -> None:
@@ -201,7 +200,7 @@ def _somebody(hall: Hall, player: Player, name: str) -> Player | None:
     if not name:
         player.house("With whom? Type the name, too; who shows who is here.")
     elif other is None:
-        player.house(f"There is nobody called {name[:SHOWN_CHARACTERS]} here; who shows who is.")
+        player.house(f"There is nobody called {short(name)} here; who shows who is.")
     elif other is player:
         player.house("That is you.")
         return None

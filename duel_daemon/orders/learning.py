@@ -14,6 +14,7 @@ from duel_daemon.review import Review, lines
 from duel_daemon.review import review as review_of
 from duel_daemon.store import StoreError
 from duel_daemon.terms import Terms, Unclear
+from duel_daemon.textwidth import short
 
 _STRENGTHS = {strength.value: strength for strength in Strength}
 
@@ -76,7 +77,7 @@ async def _review_older(hall: Hall, player: Player, words: str) -> None:
         return
     played = game_and_turns(record) if record is not None else None
     if record is None or played is None:
-        player.house(f"There is no duel {words[:20]} on record; history shows their numbers.")
+        player.house(f"There is no duel {short(words)} on record; history shows their numbers.")
         return
     reviewed = await consider(record.start, review_of, *played)
     player.house(f"Player 1 was {record.players[0]}, Player 2 {record.players[1]}.")

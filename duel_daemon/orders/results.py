@@ -10,7 +10,7 @@ from duel_daemon.records import DuelRecord, Standing
 from duel_daemon.rulebooks import BY_SLUG
 from duel_daemon.store import Store, StoreError
 from duel_daemon.survey import Restriction
-from duel_daemon.textwidth import aligned
+from duel_daemon.textwidth import aligned, short
 
 T = TypeVar("T")
 
@@ -39,9 +39,9 @@ async def history(hall: Hall, player: Player, words: str) -> None:
     if found is None:
         return
     if not found:
-        player.house(f"There is no duel of {name[:20]} on record.")
+        player.house(f"There is no duel of {short(name)} on record.")
         return
-    player.house(f"The last duels of {name[:20]}:", *aligned(_row(*each) for each in found))
+    player.house(f"The last duels of {short(name)}:", *aligned(_row(*each) for each in found))
     player.house(f"Type review and a number to look at one: review {found[0][0]}")
 
 
