@@ -7,19 +7,20 @@ VENV   ?= .venv
 ARGS   ?=
 BIN    := $(VENV)/bin
 
-.PHONY: help run test lint cover bench storm fuzz clean install uninstall pyz man
+.PHONY: help run test lint cover bench storm restarts fuzz clean install uninstall pyz man
 
 help:
 	@echo 'make run    start the daemon           (make run ARGS="--port 4100")'
 	@echo 'make test   run all tests              (make test ARGS="-k duel")'
 	@echo 'make lint   ruff, flake8-async, mypy --strict'
 	@echo 'make cover  the tests, with coverage'
-	@echo 'make bench  how fast it is, beside two relays that play no game (a quarter of an hour)'
+	@echo 'make bench  how fast it is, beside two relays (a quarter of an hour)'
 	@echo 'make storm  honest players among hundreds of hostile clients (two minutes)'
+	@echo 'make restarts  players through restarts, kills and hangs (ten minutes)'
 	@echo 'make fuzz   thousands of random visits (minutes; FUZZ_EXAMPLES=... for more)'
-	@echo 'make pyz    the daemon in one file, dist/duel-daemon.pyz, for any python3 and no network'
+	@echo 'make pyz    the daemon in one file, dist/duel-daemon.pyz, for any python3'
 	@echo 'make man    the manual page, dist/duel-daemon.8'
-	@echo 'sudo make install    a systemd service of this checkout; again, after git pull, an upgrade'
+	@echo 'sudo make install    a systemd service; again, after git pull, an upgrade'
 	@echo 'sudo make uninstall  remove it again; settings and results stay'
 	@echo 'make clean  remove the virtual environment and what tools left behind'
 
@@ -46,6 +47,12 @@ bench: $(VENV)/.run
 
 storm: $(VENV)/.test
 	@$(BIN)/python -bb -W error tests/storm.py --full
+
+# Sizes: players, restarts, kills and hangs with systemd; kills without it.
+restarts: export DUEL_TEST_STORM ?= 200 20 30 1
+restarts: export DUEL_TEST_KILLS ?= 100
+restarts: $(VENV)/.test
+	@$(BIN)/python -bb -m pytest tests/test_restart_storm.py tests/test_kill.py $(ARGS)
 
 fuzz: export FUZZ_EXAMPLES ?= 5000
 fuzz: $(VENV)/.test

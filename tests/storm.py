@@ -6,7 +6,7 @@
 The daemon is a process of its own with its default limits. The honest come from a few addresses
 and play duel after duel; a move's time is from sending the line until both sides have read it.
 The strangers come from hundreds of addresses of 127.0.0.0/8, and some of them all from one, so
-that every limit bites. Nothing here asserts: it measures, and tests/test_storm.py judges.
+that every limit bites. Nothing here asserts: it measures, and tests/test_strangers_storm.py judges.
 """
 
 import argparse

@@ -36,6 +36,7 @@ ROOT = Path(__file__).parent.parent
 PYTHON = getattr(sys, "_base_executable", sys.executable)  # what a virtual environment is made of
 SYSTEM_PYTHON = "/usr/bin/python3"
 NOT_ALLOWED = 65534
+TERMINAL_COLUMNS = 80
 WARNED = ("-bb", "-W", "error")
 
 OPT, COMMAND = "opt/duel-daemon", "opt/duel-daemon/bin/duel-daemon"
@@ -45,6 +46,19 @@ SECTIONS = (
     *("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "FILES", "ENVIRONMENT", "SIGNALS"),
     *("EXIT STATUS", "EXAMPLES", "SEE ALSO"),
 )
+
+
+# make help.
+
+
+def test_help_names_every_target_and_fits_a_terminal(tmp_path: Path) -> None:
+    text = (ROOT / "Makefile").read_text("utf-8")
+    (targets,) = re.findall(r"^\.PHONY: (.*)$", text, re.MULTILINE)
+    code, said = make(tmp_path, "help")
+    assert code == 0
+    named = re.findall(r"^(?:sudo )?make (\w+)", said, re.MULTILINE)
+    assert sorted(["help", *named]) == sorted(targets.split())
+    assert [line for line in said.splitlines() if len(line) > TERMINAL_COLUMNS] == []
 
 
 # Making.

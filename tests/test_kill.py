@@ -1,7 +1,7 @@
 """The daemon without systemd, in a process of its own, on a state directory that sees trouble.
 
-kill -9 at random moments (DUEL_TEST_KILLS=100 is the full number), a full disk, a read-only one, a
-damaged file, another daemon: each as players and the operator see it.
+kill -9 at random moments (`make restarts` runs the full number of them), a full disk, a read-only
+one, a damaged file, another daemon: each as players and the operator see it.
 """
 
 import json

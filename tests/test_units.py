@@ -15,7 +15,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from machine import ROOT, UNITS, Machine, booted
+from machine import UNITS, Machine, booted
 
 from duel_daemon.settings import Settings
 
@@ -426,11 +426,6 @@ def test_memory_and_tasks_are_bounded_and_an_oom_kill_cuts_nobody(machine: Machi
 
 # The daemon itself.
 
-knows_systemd = pytest.mark.skipif(
-    "Service.from_environment" not in (ROOT / "duel_daemon/cli.py").read_text("utf-8"),
-    reason="the daemon does not know of systemd yet",
-)
-
 
 def reads(sock: socket.socket, text: str) -> str:
     screen = ""
@@ -447,7 +442,6 @@ def daemon(machine: Machine) -> Machine:
     return machine
 
 
-@knows_systemd
 def test_the_first_player_starts_the_daemon(daemon: Machine) -> None:
     daemon.systemctl("start", PORT)
     assert not daemon.is_active(DAEMON)
@@ -460,7 +454,6 @@ def test_the_first_player_starts_the_daemon(daemon: Machine) -> None:
     assert "listening" in daemon.journal(DAEMON)
 
 
-@knows_systemd
 @pytest.mark.parametrize("with_the_socket", [True, False])
 def test_the_daemon_can_be_stopped_and_started_again(
     daemon: Machine, with_the_socket: bool

@@ -1,7 +1,7 @@
 """Duels through storms of restarts, kills and hangs: nobody is cut, no move is lost or doubled.
 
-DUEL_TEST_STORM="200 20 30 1" makes it the full size: players, restarts, kills, hangs. Run on a real
-systemd where there can be one, and with the emulation of it anywhere.
+A small one; `make restarts` runs the full one (DUEL_TEST_STORM: players, restarts, kills, hangs).
+On a real systemd where there can be one, and with the emulation of it anywhere.
 """
 
 import math
