@@ -3,8 +3,10 @@
 The real one needs root (see real-systemd); where it cannot run, its tests say so and why.
 """
 
+import contextlib
 import functools
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -14,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
+import attrs
 import pytest
 from machine import UNITS, Machine, booted
 
@@ -162,7 +165,13 @@ PROBED: dict[str, Expectation] = {
 # What the other tests below see at work.
 SEEN = {
     *("Type", "NotifyAccess", "Sockets", "ExecStart", "ExecReload", "Restart", "RestartSec"),
-    *("WatchdogSec", "FileDescriptorStoreMax", "IPAddressDeny", "IPAddressAllow"),
+    *(
+        "WatchdogSec",
+        "TimeoutStartSec",
+        "FileDescriptorStoreMax",
+        "IPAddressDeny",
+        "IPAddressAllow",
+    ),
     *("MemoryMax", "TasksMax"),
 }
 NOT_TO_BE_SEEN_HERE = {
@@ -378,6 +387,19 @@ def test_connections_outlive_a_daemon_that_cannot_start(machine: Machine) -> Non
         assert client.says("still there?")[0] != before
 
 
+def test_connections_outlive_a_daemon_that_hangs_before_it_is_ready(machine: Machine) -> None:
+    """The watchdog does not look after it yet; the time for a start does."""
+    assert machine.show(DAEMON, "TimeoutStartUSec") == "30s"
+    machine.systemctl("start", PORT)
+    with visitor(machine) as client:
+        client.says("hello")
+        machine.edit(DAEMON, "[Service]\nExecStart=\nExecStart=sleep 1000\nTimeoutStartSec=1\n")
+        machine.kill(DAEMON)
+        wait_for(lambda: machine.show(DAEMON, "Result") == "timeout")
+        runs(machine, "parrot")
+        assert client.says("still there?")[1] == "still there?"
+
+
 def test_whoever_hangs_up_while_nobody_runs_is_left_to_the_next_process(machine: Machine) -> None:
     """With FDPOLL=0; else the one that was reset would be missing without a word."""
     runs(machine, "parrot", "RestartSec=500ms")
@@ -407,17 +429,24 @@ def test_stopping_closes_every_connection_and_keeps_the_port(machine: Machine) -
         assert machine.show(DAEMON, "StatusText") == "0 came back"
 
 
-@pytest.mark.parametrize("machine", [("-1",)], indirect=True)
+def memory_group(machine: Machine) -> Path:
+    """Where the kernel counts the memory of the service, seen from here."""
+    group = Path(f"/proc/{machine.pid}/root/sys/fs/cgroup/memory/system.slice/{DAEMON}")
+    if not group.exists():
+        pytest.skip("this kernel has no memory controller of cgroup v1")
+    return group
+
+
+with_memory_limits = pytest.mark.parametrize("machine", [("-1",)], indirect=True)
+
+
+@with_memory_limits
 def test_memory_and_tasks_are_bounded_and_an_oom_kill_cuts_nobody(machine: Machine) -> None:
-    group = f"/sys/fs/cgroup/{{}}/system.slice/{DAEMON}/{{}}"
     machine.systemctl("start", PORT)
     with visitor(machine) as client, visitor(machine) as other:
         before = client.says("hello")[0]
-        limit = machine.run("cat", group.format("memory", "memory.limit_in_bytes"), check=False)
-        if "No such file" in limit:
-            pytest.skip("this kernel has no memory controller of cgroup v1")
-        assert int(limit) == 2**30
-        assert machine.run("cat", group.format("pids", "pids.max")) == "64"
+        assert int((memory_group(machine) / "memory.limit_in_bytes").read_text()) == 2**30
+        assert machine.run("cat", f"/sys/fs/cgroup/pids/system.slice/{DAEMON}/pids.max") == "64"
         other.sock.sendall(b"eat\n")
         other.sock.recv(100)  # "from now on"
         assert client.says("still there?")[0] != before
@@ -427,13 +456,40 @@ def test_memory_and_tasks_are_bounded_and_an_oom_kill_cuts_nobody(machine: Machi
 # The daemon itself.
 
 
-def reads(sock: socket.socket, text: str) -> str:
-    screen = ""
-    while text not in screen:
-        data = sock.recv(4096)
-        assert data, f"{text!r} did not come before the end of:\n{screen}"
-        screen += data.decode()
-    return screen
+@attrs.define(eq=False)
+class Player:
+    """Somebody connected to the daemon."""
+
+    sock: socket.socket
+    _unread: str = ""
+
+    def reads(self, text: str) -> None:
+        """Read on until this comes."""
+        while text not in self._unread:
+            data = self.sock.recv(4096)
+            assert data, f"{text!r} did not come before the end of:\n{self._unread}"
+            self._unread += data.decode()
+        self._unread = self._unread.partition(text)[2]
+
+    def types(self, line: str) -> None:
+        self.sock.sendall(f"{line}\n".encode())
+
+    def is_named(self, name: str) -> "Player":
+        self.reads("Your name (Enter for a guest name): ")
+        self.types(name)
+        self.reads(f"* Welcome, {name}.")
+        return self
+
+    def __enter__(self) -> "Player":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.sock.close()
+
+
+def player(machine: Machine, source: str = "127.0.0.1") -> Player:
+    where, address = ("127.0.0.1", 4000), (source, 0)
+    return Player(machine.in_its_network(lambda: socket.create_connection(where, 20, address)))
 
 
 @pytest.fixture
@@ -445,10 +501,8 @@ def daemon(machine: Machine) -> Machine:
 def test_the_first_player_starts_the_daemon(daemon: Machine) -> None:
     daemon.systemctl("start", PORT)
     assert not daemon.is_active(DAEMON)
-    with daemon.connect() as anna:
-        reads(anna, "Your name")
-        anna.sendall(b"Anna\n")
-        reads(anna, "* Welcome,")
+    with player(daemon) as anna:
+        anna.is_named("Anna")
         assert daemon.is_active(DAEMON)
         wait_for(lambda: "1 player" in daemon.show(DAEMON, "StatusText"))
     assert "listening" in daemon.journal(DAEMON)
@@ -466,6 +520,71 @@ def test_the_daemon_can_be_stopped_and_started_again(
         if verb == "stop":
             assert not daemon.is_active(DAEMON)
         else:
-            with daemon.connect() as anna:
-                reads(anna, "Your name")
+            with player(daemon) as anna:
+                anna.reads("Your name")
     assert daemon.show(DAEMON, "NRestarts") == "0"
+
+
+DUELS = 4
+STRANGERS = 90  # they may be 100
+BIT_OF_MEMORY = 64 * 1024
+
+
+@with_memory_limits
+def test_an_oom_kill_of_the_daemon_cuts_nobody_and_every_duel_goes_on(daemon: Machine) -> None:
+    """It is given a little more memory than it has, and then strangers come."""
+    daemon.edit(DAEMON, "[Service]\nEnvironment=DUEL_FIRST_TURN=first-come\n")
+    daemon.systemctl("start", PORT)
+    with contextlib.ExitStack() as stack:
+        players = [stack.enter_context(player(daemon)) for _ in range(2 * DUELS)]
+        duels = list(zip(players[::2], players[1::2], strict=True))
+        for number, (anna, ben) in enumerate(duels):
+            anna.is_named(f"Anna{number}")
+            ben.is_named(f"Ben{number}")
+            anna.reads("Enter your chosen divisor: ")
+            anna.types("15")
+            ben.reads("New N is 45.")
+        comes = (stack.enter_context(player(daemon, f"127.0.1.{n}")) for n in range(STRANGERS))
+        is_killed_for_its_memory(daemon, comes)
+        for anna, ben in duels:
+            for each in (anna, ben):
+                each.reads("* The server was restarted. Nothing is lost; your duel goes on.\r\n")
+                each.reads("Proper divisors of 45: 3,5,9,15\r\n")
+            ben.types("15")
+            for each in (anna, ben):
+                each.reads("Subtracting 15 from 45. New N is 30.\r\n")
+
+
+def is_killed_for_its_memory(machine: Machine, strangers: Iterator[Player]) -> None:
+    group, before = memory_group(machine), machine.show(DAEMON, "MainPID")
+    victim = int((group / "cgroup.procs").read_text())  # as the host counts
+    limit = int((group / "memory.usage_in_bytes").read_text()) + BIT_OF_MEMORY
+    with kernel_log() as logged:
+        machine.systemctl("set-property", "--runtime", DAEMON, f"MemoryMax={limit}")
+        for _ in strangers:
+            if machine.show(DAEMON, "MainPID") != before:
+                break
+        assert f"Memory cgroup out of memory: Killed process {victim} " in logged()
+    # With cgroup v2 it would be "oom-kill"; of v1, systemd 252 hears nothing but the signal.
+    wait_for(lambda: "Failed with result 'signal'" in machine.journal(DAEMON))
+    machine.systemctl("set-property", "--runtime", DAEMON, "MemoryMax=1G")
+
+
+@contextlib.contextmanager
+def kernel_log() -> Iterator[Callable[[], str]]:
+    """What the kernel has logged since, whoever asks."""
+    try:
+        log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+    except OSError as exc:
+        pytest.skip(f"the kernel's log cannot be read: {exc.strerror}")
+    try:
+        os.lseek(log, 0, os.SEEK_END)
+        yield lambda: "".join(records(log))
+    finally:
+        os.close(log)
+
+
+def records(log: int) -> Iterator[str]:
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            yield os.read(log, 8192).decode(errors="replace")
