@@ -9,7 +9,7 @@ import enum
 import attrs
 
 from duel_daemon.textwidth import SHOWN_CHARACTERS, aligned, either, short
-from duel_daemon.wire import DOT, LINE_BYTES
+from duel_daemon.wire import DOT, MOST_LINE_BYTES
 
 
 class Place(enum.Flag):
@@ -373,7 +373,7 @@ def parse(line: str) -> Move | Order | Blank | Unknown:
     text = line.strip().removeprefix(DOT).strip()
     if not text:
         return Blank()
-    if len(text) > LINE_BYTES:
+    if len(text) > MOST_LINE_BYTES:
         return Unknown("That line is too long.")
     if text.isascii() and text.isdigit():
         return Move(int(text))

@@ -13,7 +13,7 @@ import trio
 
 from duel_daemon.limits import Gate, GateLimits, OncePer, address_key, networks
 from duel_daemon.narrator import CLOSED, house
-from duel_daemon.peer import RECEIVE_BYTES, Peer
+from duel_daemon.peer import RECEIVE_BYTES, Peer, PeerLimits
 from duel_daemon.settings import Settings
 
 log = logging.getLogger("duel_daemon")
@@ -27,6 +27,8 @@ class Door:
     """Counts everybody who is connected, and who of them has no name yet."""
 
     settings: Settings
+    peer_limits: PeerLimits = attrs.field(init=False)
+    """Of every connection; the same record for all."""
     _gate: Gate = attrs.field(factory=Gate, init=False)
     _inside: set[Peer] = attrs.field(factory=set, init=False)
     _unnamed: dict[Peer, None] = attrs.field(factory=dict, init=False)
@@ -37,10 +39,13 @@ class Door:
         self.reconfigure(self.settings)
 
     def reconfigure(self, settings: Settings) -> None:
+        """New limits hold at once, for those who are connected too; none of them is sent away."""
         self.settings = settings
-        self._gate.limits = GateLimits(
-            settings.per_address, settings.new_per_minute, networks(settings.trusted)
-        )
+        self._gate.limits = settings.part(GateLimits, trusted=networks(settings.trusted))
+        self._said.seconds = settings.log_seconds
+        self.peer_limits = settings.part(PeerLimits)
+        for peer in self._inside:
+            peer.limit(self.peer_limits)
 
     @property
     def inside(self) -> set[Peer]:
@@ -98,4 +103,4 @@ class Door:
         """The log says each thing once a minute, however often it happens."""
         unsaid = self._said.ask(kind, trio.current_time())
         if unsaid is not None:
-            log.log(level, f"{text}%s", *args, f" ({unsaid} times more before)" if unsaid else "")
+            log.log(level, f"{text}%s", *args, f" ({unsaid} more before)" if unsaid else "")

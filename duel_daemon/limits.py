@@ -18,16 +18,8 @@ IPV6_PREFIX = 64  # what one household or school gets: a machine can take any ad
 MINUTE_SECONDS = 60.0
 ROUNDING_SECONDS = 1e-6  # sums of floating point times are right to this, and better
 
-# An offender's score. The first few points cost nothing, because a whole class can sit behind one
-# address with a single joker among them; then the wait doubles with each point, up to a minute.
-FREE_POINTS = 4
-MOST_POINTS = 10
-FORGIVEN_AFTER_SECONDS = 60.0  # one point; the worst offender is a stranger again in 10 minutes
-
-KNOWN_ADDRESSES = 4096  # that are remembered without being connected: about 1 MB
 LOOKED_AT = 16  # of the least recently seen, to find one to forget
 
-LOG_SECONDS = 60.0
 LOG_KINDS = 256
 
 
@@ -91,13 +83,26 @@ class Refusal:
     why: Why
 
 
-@attrs.frozen
+@attrs.frozen(kw_only=True)
 class GateLimits:
-    """How many connections an address may have, and who is exempt from that."""
+    """How many connections an address may have, what offenders wait, and who is exempt from that.
+
+    The first few offences cost nothing, because a whole class can sit behind one address with a
+    single joker among them; then the wait doubles with each, up to the longest.
+    """
 
     per_address: int = 40
     new_per_minute: int = 120
     trusted: tuple[Network, ...] = ()
+    free_offences: int = 4
+    longest_wait_seconds: float = 64.0  # 0: nobody waits
+    offence_seconds: float = 60.0  # so long, and one is forgiven
+    known_addresses: int = 4096  # that are remembered without being connected: about 1 MB
+
+    @property
+    def most_offences(self) -> float:
+        """What counts: with more than this a wait would be longer than the longest."""
+        return self.free_offences + math.log2(max(1.0, self.longest_wait_seconds))
 
 
 @attrs.define
@@ -106,14 +111,14 @@ class _Past:
 
     refilled_at: float = -math.inf
     """When its allowance of new connections is (or was) whole again."""
-    points: float = 0.0
+    offences: float = 0.0
     counted_at: float = -math.inf
-    """When the points were right; since then they have been falling."""
+    """When the offences were so many; since then they have been forgiven little by little."""
     wait_until: float = -math.inf
 
-    def points_at(self, now: float) -> float:
-        forgiven = (now - self.counted_at) / FORGIVEN_AFTER_SECONDS
-        return max(0.0, self.points - forgiven)
+    def offences_at(self, now: float, limits: GateLimits) -> float:
+        forgiven = (now - self.counted_at) / limits.offence_seconds
+        return max(0.0, self.offences - forgiven)
 
 
 @attrs.define(eq=False)
@@ -157,7 +162,7 @@ class Gate:
         """Somebody at this address, connected or not, did what no person does."""
         parsed = _parsed(address)
         if not self._is_trusted(parsed):
-            self._add_points(self._past(_key(address, parsed), now), now, weight)
+            self._add_offence(self._past(_key(address, parsed), now), now, weight)
 
     def connected(self, address: str) -> int:
         return self._connected.get(address_key(address), 0)
@@ -173,30 +178,32 @@ class Gate:
     def _refusal(self, key: str, now: float) -> Refusal | None:
         limits = self.limits
         past = self._past(key, now)
-        if past.wait_until > now:  # not an offence itself: else whoever retries would never get in
-            return _refused(Why.OFFENDER, past.wait_until - now)
+        wait = min(past.wait_until - now, limits.longest_wait_seconds)
+        if wait > 0:  # not an offence itself: else whoever retries would never get in
+            return _refused(Why.OFFENDER, wait)
         if self._connected.get(key, 0) >= limits.per_address:
             return _refused(Why.AT_ONCE, limits.per_address)  # nor is this: the class is large
         step = MINUTE_SECONDS / limits.new_per_minute
         refilled_at = max(past.refilled_at, now) + step
         if refilled_at - now > MINUTE_SECONDS + ROUNDING_SECONDS:
-            self._add_points(past, now, 1.0)
+            self._add_offence(past, now, 1.0)
             return _refused(Why.TOO_FAST, limits.new_per_minute)
         past.refilled_at = refilled_at
         return None
 
-    def _add_points(self, past: _Past, now: float, weight: float) -> None:
-        past.points = min(MOST_POINTS, past.points_at(now) + weight)
+    def _add_offence(self, past: _Past, now: float, weight: float) -> None:
+        limits = self.limits
+        past.offences = min(limits.most_offences, past.offences_at(now, limits) + weight)
         past.counted_at = now
-        if past.points > FREE_POINTS:
-            past.wait_until = now + 2.0 ** (past.points - FREE_POINTS)
+        if past.offences > limits.free_offences:
+            past.wait_until = now + 2.0 ** (past.offences - limits.free_offences)
 
     def _past(self, key: str, now: float) -> _Past:
         """What is known of an address, as of the one seen last."""
         past = self._pasts.pop(key, None)
         if past is None:
             past = _Past()
-            if len(self._pasts) >= KNOWN_ADDRESSES:
+            while len(self._pasts) >= self.limits.known_addresses:  # once, but for a new limit
                 self._forget_one(now)
         self._pasts[key] = past
         return past
@@ -204,7 +211,7 @@ class Gate:
     def _forget_one(self, now: float) -> None:
         """Of those not seen for longest, whoever has offended least."""
         oldest = islice(self._pasts.items(), LOOKED_AT)
-        key, _ = min(oldest, key=lambda item: item[1].points_at(now))
+        key, _ = min(oldest, key=lambda item: item[1].offences_at(now, self.limits))
         del self._pasts[key]
 
 
@@ -238,9 +245,13 @@ class LineRate:
     __slots__ = ("_burst_seconds", "_line_seconds", "_whole_at")
 
     def __init__(self, burst: int = 10, per_second: float = 4.0) -> None:
+        self._whole_at = -math.inf
+        self.limit(burst, per_second)
+
+    def limit(self, burst: int, per_second: float) -> None:
+        """From the next line on."""
         self._line_seconds = 1.0 / per_second
         self._burst_seconds = burst / per_second
-        self._whole_at = -math.inf
 
     def take(self, now: float) -> float:
         """Count a line. The seconds to wait before it is acted on; 0.0: none."""
@@ -269,7 +280,8 @@ class OncePer:
     that many are fresh, all further ones count as one kind.
     """
 
-    seconds: float = LOG_SECONDS
+    seconds: float = 60.0
+    """May be changed at any time."""
     kinds: int = LOG_KINDS
     _said: dict[str, _Said] = attrs.field(factory=dict, init=False)
     """The one said longest ago first."""

@@ -21,8 +21,7 @@ from duel_daemon.wire import Signal
 
 RECEIVE_BYTES = 4096
 IN_A_ROW = 16  # lines or packets; then others get their turn, however fast this client sends
-SEND_BUFFER_BYTES = 64 * 1024  # the kernel's own default let 2 MB pile up for one deaf client
-KEEPALIVE = (60, 15, 4)  # idle seconds, seconds between probes, probes: gone within two minutes
+PROBES = 4  # of a peer that is silent; one may get lost
 FIRST_BYTES = 256  # of a connection are looked at for another protocol, if no line ends before
 
 
@@ -61,13 +60,14 @@ class Post:
                 peer.deliver()
 
 
-@attrs.frozen
-class PeerLimits:
-    """How much a connection may take."""
+@attrs.frozen(kw_only=True)
+class PeerLimits(wire.Limits):
+    """How much a connection may take; one record for all of them."""
 
     outbox_bytes: int = 64 * 1024
     line_seconds: float = 60.0
     send_seconds: float = 30.0
+    keepalive_seconds: float = 120.0
     line_burst: int = 10
     lines_per_second: float = 4.0
 
@@ -98,7 +98,7 @@ class Peer:
         self._sock = sock
         self._post = post
         self._limits = limits
-        self._decoder = wire.Decoder()
+        self._decoder = wire.Decoder(limits)
         self._lines: deque[str | Signal] = deque()
         self._first_bytes: bytes | None = b""
         self._line_began = math.inf
@@ -115,9 +115,18 @@ class Peer:
 
     def take_up(self, wire_state: str) -> None:
         """This connection has been served before, by a process that is gone."""
-        self._decoder = wire.Decoder.thaw(wire_state)
+        self._decoder = wire.Decoder.thaw(wire_state, self._limits)
         self.wire_state = wire_state
         self._first_bytes = None
+
+    def limit(self, limits: PeerLimits) -> None:
+        """Other limits hold from now on."""
+        self._limits = limits
+        self._decoder.limit(limits)
+        self._rate.limit(limits.line_burst, limits.lines_per_second)
+        self.patience.deadline = min(self.patience.deadline, self.line_due)
+        with contextlib.suppress(OSError):  # it is closed already
+            _set_options(self._sock, limits)
 
     # Speaking.
 
@@ -202,7 +211,7 @@ class Peer:
                 self._post.deliver()
                 data = await self._receive()
                 self._take(data)
-                if len(data) > wire.LINE_BYTES and not self._lines:
+                if len(data) > self._limits.line_bytes and not self._lines:
                     await self._pause_after_much()
             self._in_a_row += 1
             if self._in_a_row > IN_A_ROW:
@@ -303,7 +312,7 @@ class Peer:
             self._prompt_is_open = False
             self.say("\n")  # Ctrl-C: the line begun is forgotten; the prompt comes again
         else:
-            self.say(house(_ANSWERS[signal]))
+            self.say(house(_ANSWERS[signal].format(self._limits.line_bytes)))
 
     def _time_the_line(self, came: wire.Decoded) -> None:
         """From its first packet on, which may have ended the line before it."""
@@ -363,7 +372,7 @@ class Peer:
 _ENDS = frozenset(b"\r\n")
 
 _ANSWERS: dict[Signal | str, str] = {
-    Signal.TOO_LONG: f"That line was too long ({wire.LINE_BYTES} bytes at most). Nothing was done.",
+    Signal.TOO_LONG: "That line was too long ({} bytes at most). Nothing was done.",
     Signal.ARE_YOU_THERE: "Yes, I am here.",
     Signal.UTF16: "Your program sends UTF-16; please switch it to UTF-8 or plain ASCII.",
 }
@@ -373,14 +382,15 @@ def _set_options(sock: socket.socket, limits: PeerLimits) -> None:
     sock.setblocking(False)
     if sock.family not in (socket.AF_INET, socket.AF_INET6):
         return
-    idle, interval, probes = KEEPALIVE
+    idle = int(limits.keepalive_seconds / 2)
     for level, option, value in (
-        (socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES),
+        # The kernel's own default let 2 MB pile up for one deaf client.
+        (socket.SOL_SOCKET, socket.SO_SNDBUF, limits.outbox_bytes),
         (socket.SOL_SOCKET, socket.SO_OOBINLINE, 1),  # or a telnet Synch eats the next letter
         (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
         (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, idle),
-        (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, interval),
-        (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, probes),
+        (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, idle // PROBES),
+        (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, PROBES),
         (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
         (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(limits.send_seconds * 1000)),
     ):

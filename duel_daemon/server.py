@@ -22,7 +22,7 @@ from duel_daemon.journal import Journal
 from duel_daemon.ledger import Running
 from duel_daemon.memory import Memory
 from duel_daemon.narrator import CLOSED, house
-from duel_daemon.peer import Peer, PeerLimits
+from duel_daemon.peer import Peer
 from duel_daemon.player import Player
 from duel_daemon.restoring import greet, restore
 from duel_daemon.service import Service
@@ -180,15 +180,7 @@ class Server:
         self.door.came_in(peer)
 
     def _peer(self, sock: socket.socket, ident: str, address: str) -> Peer:
-        settings = self.settings
-        limits = PeerLimits(
-            settings.outbox_bytes,
-            settings.line_seconds,
-            settings.send_seconds,
-            settings.line_burst,
-            settings.lines_per_second,
-        )
-        return Peer(sock, ident, address, self.hall.post, limits)
+        return Peer(sock, ident, address, self.hall.post, self.door.peer_limits)
 
     async def _accept_all(self, scope: trio.CancelScope) -> None:
         try:

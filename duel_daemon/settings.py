@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 
@@ -38,6 +38,7 @@ from duel_daemon.sources import (
     slug,
     whole,
 )
+from duel_daemon.wire import MOST_LINE_BYTES
 
 DEFAULT_CONFIG = Path("/etc/duel-daemon/duel.toml")
 FLAGS = {
@@ -50,6 +51,8 @@ FLAGS = {
 ANY_BOOK = Kind("a rule book (--help lists them)", str, bool, is_text=True)
 
 GAME, TIME, LIMITS, SERVICE = "The game", "Time", "Limits", "The service"
+
+T = TypeVar("T", bound=attrs.AttrsInstance)
 
 
 class SettingsError(Exception):
@@ -126,12 +129,16 @@ class Settings:
         "idle in the lobby for so long: closed", "0: never.")
     line_seconds: float = live(TIME, seconds(0.1, 3600), 60, "a line begun must end within this",
         "Else half a line could hold its connection open for ever.")
-    send_seconds: float = setting(TIME, seconds(1, 3600), 30,
+    send_seconds: float = live(TIME, seconds(1, 3600), 30,
         "text not acknowledged so long: closed",
         "TCP_USER_TIMEOUT: a computer that was switched off does not say so.")
+    keepalive_seconds: float = live(TIME, seconds(8, 7200), 120,
+        "a silent peer that vanished is noticed",
+        "TCP keepalive: silent for half of it, then asked four times. Bad Wi-Fi needs some time.")
 
     outbox_bytes: int = live(LIMITS, whole(4096, 2**20, "bytes"), 65536,
-        "text kept for who does not read", "More than this, and the connection is closed.")
+        "text kept for who does not read",
+        "More than this, and the connection is closed. The kernel keeps about as much (SO_SNDBUF).")
     max_connections: int = setting(LIMITS, whole(2, 100_000), 2000, "connections at once",
         "Keep it below FileDescriptorStoreMax= and LimitNOFILE= of the service.")
     max_unnamed: int = live(LIMITS, whole(1, 100_000), 100, "of them without a name yet",
@@ -140,12 +147,33 @@ class Settings:
         "A whole class can sit behind one address. Of IPv6 addresses, a /64 counts as one.")
     new_per_minute: int = live(LIMITS, whole(1, 1_000_000), 120,
         "new connections from one address")
+    free_offences: int = live(LIMITS, whole(0, 1000), 4, "offences that cost an address nothing",
+        "An offence is what no player does: another protocol, too many new connections, wrong "
+        "codes, no name in time. A class behind one address may have a joker in it. What is "
+        "connected is never touched.")
+    longest_wait_seconds: float = live(LIMITS, seconds(2, 86400, or_zero=True), 64,
+        "the longest wait for more offences",
+        "For new connections of that address. The first is 2 s, each more doubles it. 0: none.")
+    offence_seconds: float = live(LIMITS, seconds(1, 86400), 60, "an offence is forgiven after")
+    known_addresses: int = live(LIMITS, whole(16, 1_000_000), 4096, "addresses remembered so",
+        "About 1 MB of memory. One more, and an old one without offences is forgotten.")
+    code_tries: int = live(LIMITS, whole(1, 100), 3, "wrong return codes, then closed",
+        "In one connection. More than a typing mistake or two is somebody who guesses.")
     trusted: str = live(LIMITS, NETWORKS, "", "addresses without such limits",
         "Addresses and networks, separated by commas.", means="none",
         such_as="192.168.1.0/24")
     line_burst: int = live(LIMITS, whole(1, 1_000_000), 10, "lines that are taken at once",
         "Then lines_per_second; what comes faster waits, nothing is lost.")
     lines_per_second: int = live(LIMITS, whole(1, 1_000_000), 4, "lines a second after these")
+    line_bytes: int = live(LIMITS, whole(128, MOST_LINE_BYTES, "bytes"), 512, "the longest line",
+        "A longer one is answered by one sentence, and the next works again.")
+    endless_bytes: int = live(LIMITS, whole(8192, 2**20, "bytes"), 65536,
+        "without an end of line: closed", "No person's program sends as much in one line.")
+    telnet_bytes: int = live(LIMITS, whole(1024, 2**20, "bytes"), 4096,
+        "of telnet subnegotiations: closed",
+        "Real clients send less than 200 in a connection's life; none is kept.")
+    telnet_answers: int = live(LIMITS, whole(8, 512), 64, "answers to telnet options",
+        "One for each option and direction; further ones are not answered.")
 
     host: str = setting(SERVICE, HOSTS, "", "addresses to listen on",
         "Several are separated by commas. Empty: all, IPv4 and IPv6.",
@@ -157,7 +185,14 @@ class Settings:
         means="state directory", such_as="/var/lib/duel-daemon")
     log_level: str = live(SERVICE, choice("debug", "info", "warning", "error"), "info",
         "what to log")
+    log_seconds: float = live(SERVICE, seconds(1, 86400), 60,
+        "the same trouble is logged once in", "How often it happened meanwhile is said then.")
     # fmt: on
+
+    def part(self, record: type[T], **other: Any) -> T:
+        """Return a room's own record of the settings it has fields for, under the same names."""
+        names = {field.name for field in attrs.fields(record)} - other.keys()
+        return record(**other, **{name: getattr(self, name) for name in names})
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -338,7 +373,8 @@ def example() -> str:
     opening = (
         "The settings of duel-daemon. As it stands this file changes nothing: each setting is "
         f"commented out at its default. {_PRECEDENCE} "
-        "Settings marked * change while the daemon runs, on SIGHUP (systemctl reload)."
+        "Settings marked * change while the daemon runs, on SIGHUP (systemctl reload): limits "
+        "for those who are connected too, the game and its times with the next duel."
     )
     lines = _commented(opening)
     for group in _GROUPS:

@@ -16,7 +16,7 @@ from duel_daemon.match import HIGHEST_BEST_OF
 from duel_daemon.rulebooks import BY_SLUG, RuleBook
 from duel_daemon.survey import Restriction
 from duel_daemon.textwidth import either, short, short_number
-from duel_daemon.wire import LINE_BYTES
+from duel_daemon.wire import MOST_LINE_BYTES
 
 
 @attrs.frozen
@@ -125,7 +125,7 @@ class Unclear:
 
 def parse(words: str, default: Terms, max_number: int) -> Wish | Unclear:
     """The wish that these words make."""
-    if len(words) > LINE_BYTES:
+    if len(words) > MOST_LINE_BYTES:
         return Unclear("That is too long.")
     reader = _Reader(default)
     for token in _BEST_OF.sub(r" best-of-\1 ", words.casefold()).split():

@@ -27,7 +27,6 @@ log = logging.getLogger("duel_daemon")
 NAME_PROMPT = "Your name (Enter for a guest name): "
 RETURNING = re.compile(r"(\S+)\s+([A-Za-z0-9]{4}-[A-Za-z0-9]{4})\.?")
 KEPT = "The seat of {name} is kept. To take it, type {name} and the code from before."
-CODE_TRIES = 3  # in one connection
 
 
 async def visit(hall: Hall, peer: Peer) -> None:
@@ -83,7 +82,7 @@ async def _arrive(hall: Hall, peer: Peer) -> Player:
     peer.ask(NAME_PROMPT)
     wrong_codes = 0
     with trio.move_on_after(hall.settings.name_seconds):
-        while wrong_codes < CODE_TRIES:
+        while wrong_codes < hall.settings.code_tries:
             line = (await peer.line()).strip().removeprefix(DOT).strip()  # see commands.parse
             if match := RETURNING.fullmatch(line):
                 peer.ask(None)

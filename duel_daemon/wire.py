@@ -10,10 +10,9 @@ import json
 import re
 import unicodedata
 
-LINE_BYTES = 512
-ENDLESS_BYTES = 64 * 1024  # since the last end of line; no person's client sends as much
-SUBNEGOTIATION_TOTAL = 4 * 1024  # bytes in a connection's life; real clients stay below 200
-TELNET_ANSWERS = 64  # without the timing marks, which ENDLESS_BYTES bounds
+import attrs
+
+MOST_LINE_BYTES = 4096  # that the limit can be set to: int() refuses more than 4300 digits
 MARKS_PER_BASE = 3  # combining marks; Vietnamese and Thai need two, "zalgo" has dozens
 
 IAC, DONT, DO, WONT, WILL, SB = 255, 254, 253, 252, 251, 250
@@ -30,7 +29,7 @@ _BOMS = (b"\xff\xfe", b"\xfe\xff")
 class Signal(enum.Enum):
     """What can come out of the decoder besides lines."""
 
-    TOO_LONG = enum.auto()  # a line over LINE_BYTES ended; nothing of it was kept
+    TOO_LONG = enum.auto()  # a line over line_bytes ended; nothing of it was kept
     INTERRUPT = enum.auto()  # telnet IP, BRK or ABORT; the line begun is gone
     ARE_YOU_THERE = enum.auto()  # telnet AYT
     END = enum.auto()  # telnet EOF: nothing more will come
@@ -62,11 +61,44 @@ _CUT_CHARACTER = re.compile(
 Decoded = list[str | Signal]
 
 
+@attrs.frozen(kw_only=True)
+class Limits:
+    """How much is taken in; one record for all connections."""
+
+    line_bytes: int = 512
+    endless_bytes: int = 64 * 1024  # since the last end of line
+    telnet_bytes: int = 4 * 1024  # of subnegotiations in a connection's life; none is kept
+    telnet_answers: int = 64  # without the timing marks, which endless_bytes bounds
+
+
+DEFAULT_LIMITS = Limits()
+_NOTHING: frozenset[tuple[int, int]] = frozenset()  # one for all: few clients speak telnet
+
+
 class Decoder:
     """One connection's input. Feed it packets; send the peer what `take_replies` returns."""
 
-    def __init__(self) -> None:
-        self._idle = False  # between two lines, nothing pending: the fast path is open
+    __slots__ = (
+        "_after_cr",
+        "_answered",
+        "_head",
+        "_limits",
+        "_line",
+        "_overlong",
+        "_peer_binary",
+        "_plain_bytes",
+        "_replies",
+        "_since_end",
+        "_state",
+        "_subnegotiated",
+        "_verb",
+        "overrun",
+        "telnet",
+    )
+
+    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._limits = limits
+        self._plain_bytes = 0  # line_bytes between two lines, nothing pending: the fast path
         self._head: bytes | None = b""  # the first bytes, until it is clear whether they are a BOM
         self._state = _State.TEXT
         self._line = bytearray()
@@ -78,8 +110,16 @@ class Decoder:
         self.telnet = False  # the peer has sent a telnet command
         self._verb = 0
         self._peer_binary = False
-        self._answered: set[tuple[int, int]] = set()
-        self._replies = bytearray()
+        self._answered = _NOTHING
+        self._replies = b""
+
+    def limit(self, limits: Limits) -> None:
+        """From now on; a line begun that is too long by now is so when it goes on."""
+        self._limits = limits
+        self._open_fast_path(self._plain_bytes > 0)
+
+    def _open_fast_path(self, is_idle: bool) -> None:
+        self._plain_bytes = self._limits.line_bytes if is_idle else 0
 
     def feed(self, data: bytes) -> Decoded:
         """The lines completed and the signals, in their order."""
@@ -87,9 +127,8 @@ class Decoder:
         # Such text needs no editing, decoding or neutralising, so splitting it is all there is to
         # do; about four times as fast. The first packet of all goes the long way (BOM).
         if (
-            self._idle
+            len(data) <= self._plain_bytes
             and data.endswith(b"\n")
-            and len(data) <= LINE_BYTES
             and not data.translate(None, _PLAIN)
         ):
             text = data.decode("ascii")
@@ -103,8 +142,7 @@ class Decoder:
 
     def take_replies(self) -> bytes:
         """The telnet answers due to the peer; asking empties them."""
-        replies = bytes(self._replies)
-        self._replies.clear()
+        replies, self._replies = self._replies, b""
         return replies
 
     @property
@@ -112,14 +150,9 @@ class Decoder:
         """A line or a telnet sequence has begun and not ended."""
         return bool(self._line) or self._overlong or self._state is not _State.TEXT
 
-    @property
-    def buffered(self) -> int:
-        """Bytes held, of the line begun and of replies not yet taken."""
-        return len(self._line) + len(self._replies)
-
     def freeze(self) -> str:
         """What would be lost with this decoder: a line half typed, what has been negotiated."""
-        if self._idle and not self.telnet:
+        if self._plain_bytes and not self.telnet:
             return ""
         answered = sorted([verb, option] for verb, option in self._answered)
         state = [self._line.hex(), self._overlong, self._after_cr, self._state.name, self._verb,
@@ -127,17 +160,17 @@ class Decoder:
         return json.dumps(state, separators=(",", ":"))
 
     @classmethod
-    def thaw(cls, state: str) -> "Decoder":
+    def thaw(cls, state: str, limits: Limits = DEFAULT_LIMITS) -> "Decoder":
         """The decoder that was frozen; a new one, in the middle of its life, from nothing."""
-        decoder = cls()
+        decoder = cls(limits)
         decoder._head = None
-        decoder._idle = not state
+        decoder._open_fast_path(not state)
         if state:
             (line, decoder._overlong, decoder._after_cr, name, decoder._verb, decoder.telnet,
              decoder._peer_binary, answered) = json.loads(state)  # fmt: skip
             decoder._line = bytearray.fromhex(line)
             decoder._state = _State[name]
-            decoder._answered = {(verb, option) for verb, option in answered}
+            decoder._answered = frozenset((verb, option) for verb, option in answered)
         return decoder
 
     def _feed_carefully(self, data: bytes) -> Decoded:
@@ -148,10 +181,10 @@ class Decoder:
         while at < len(data):
             end = self._step(data, at, out)
             self._since_end += end - at
-            if self._since_end > ENDLESS_BYTES:
+            if self._since_end > self._limits.endless_bytes:
                 self.overrun = True
             at = end
-        self._idle = self._since_end == 0 and not self._after_cr and self._head is None
+        self._open_fast_path(self._since_end == 0 and not self._after_cr and self._head is None)
         return out
 
     def _look_for_bom(self, data: bytes, out: Decoded) -> None:
@@ -179,7 +212,7 @@ class Decoder:
         found = _NOT_TEXT.search(data, at)
         end = found.start() if found else len(data)
         if end > at:
-            self._append(data[at : min(end, at + LINE_BYTES + 1)])
+            self._append(data[at : min(end, at + self._limits.line_bytes + 1)])
             return end
         if data[at] == IAC:
             self._state = _State.COMMAND  # a CR before it still waits for its LF
@@ -191,7 +224,7 @@ class Decoder:
         self._after_cr = False
         if self._overlong:
             return
-        if len(self._line) + len(text) > LINE_BYTES:
+        if len(self._line) + len(text) > self._limits.line_bytes:
             self._drop_line()
             self._overlong = True
         else:
@@ -280,8 +313,9 @@ class Decoder:
 
     def _answer(self, verb: int, option: int) -> None:
         """Say it once, and not too much in all: two peers must not answer each other for ever."""
-        if (verb, option) not in self._answered and len(self._answered) < TELNET_ANSWERS:
-            self._answered.add((verb, option))
+        answered = self._answered
+        if (verb, option) not in answered and len(answered) < self._limits.telnet_answers:
+            self._answered = answered | {(verb, option)}
             self._replies += bytes((IAC, verb, option))
 
     def _inside(self, data: bytes, at: int, out: Decoded) -> int:
@@ -299,7 +333,7 @@ class Decoder:
             if found >= 0:
                 self._state = _State.INSIDE_IAC
         self._subnegotiated += end - at
-        if self._subnegotiated > SUBNEGOTIATION_TOTAL:
+        if self._subnegotiated > self._limits.telnet_bytes:
             self.overrun = True
         return end
 

@@ -22,7 +22,7 @@ from duel_daemon.rulebooks import BY_SLUG
 from duel_daemon.terms import Terms, Wish
 from duel_daemon.terms import parse as parse_terms
 from duel_daemon.textwidth import SCREEN_COLUMNS
-from duel_daemon.wire import LINE_BYTES, columns
+from duel_daemon.wire import MOST_LINE_BYTES, columns
 
 each_command = pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 
@@ -67,8 +67,8 @@ def test_what_looks_like_a_number_but_is_none_is_told_what_a_move_is(line: str) 
 
 
 def test_a_line_longer_than_the_wire_allows_is_not_read_at_all() -> None:
-    assert commands.parse("9" * LINE_BYTES) == Move(int("9" * LINE_BYTES))
-    assert commands.parse("9" * (LINE_BYTES + 1)) == Unknown("That line is too long.")
+    assert commands.parse("9" * MOST_LINE_BYTES) == Move(int("9" * MOST_LINE_BYTES))
+    assert commands.parse("9" * (MOST_LINE_BYTES + 1)) == Unknown("That line is too long.")
 
 
 @pytest.mark.parametrize(

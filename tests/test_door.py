@@ -19,7 +19,7 @@ from test_server import needs_ipv6
 from duel_daemon import limits
 from duel_daemon.archivist import Archivist
 from duel_daemon.journal import Journal
-from duel_daemon.limits import FREE_POINTS, KNOWN_ADDRESSES
+from duel_daemon.limits import GateLimits
 from duel_daemon.listening import listen
 from duel_daemon.memory import Memory
 from duel_daemon.server import Server
@@ -44,6 +44,7 @@ WAITS = re.compile(
     r"\* Your address has sent too much that no player sends\. Try again in (\d+) s\. "
     r"The connection is closed\.\n"
 )
+FREE = GateLimits().free_offences
 HTTP = b"GET / HTTP/1.1\r\n\r\n"
 
 
@@ -281,7 +282,7 @@ POINTS = {speaks_http: 1.0, sends_without_end: 2.0, guesses_codes: 2.0, gives_no
 @pytest.mark.parametrize("offends", POINTS, ids=lambda way: way.__name__)
 async def test_repeat_offenders_wait_longer_and_longer(autojump_clock, offends):
     async with open_house(name_seconds=1) as place:
-        times = int(FREE_POINTS / POINTS[offends])
+        times = int(FREE / POINTS[offends])
         for _ in range(times):
             await offends(place, HERE)  # that much is free: one joker in a whole class
             await trio.testing.wait_all_tasks_blocked()
@@ -305,7 +306,7 @@ async def test_an_offender_is_a_stranger_again_some_day(autojump_clock):
             await speaks_http(place, HERE)
         assert not await is_admitted(place)
         await trio.sleep(15 * 60)
-        for _ in range(FREE_POINTS):
+        for _ in range(FREE):
             await speaks_http(place, HERE)
             await trio.testing.wait_all_tasks_blocked()
         assert await is_admitted(place)
@@ -313,7 +314,7 @@ async def test_an_offender_is_a_stranger_again_some_day(autojump_clock):
 
 async def test_asking_again_while_waiting_does_not_make_the_wait_longer(autojump_clock):
     async with open_house() as place:
-        for _ in range(FREE_POINTS + 1):
+        for _ in range(FREE + 1):
             await speaks_http(place, HERE)
             await trio.testing.wait_all_tasks_blocked()
         while not await is_admitted(place):  # noqa: ASYNC110 - a person who tries again and again
@@ -552,9 +553,8 @@ async def test_all_counters_return_to_zero_when_everybody_has_left(autojump_cloc
         assert counters(place) == [0, 0, 0]
 
 
-async def test_a_million_strangers_are_not_remembered(autojump_clock, monkeypatch, caplog):
-    monkeypatch.setattr(limits, "KNOWN_ADDRESSES", 50)
-    async with open_house(per_address=1, new_per_minute=1) as place:
+async def test_a_million_strangers_are_not_remembered(autojump_clock, caplog):
+    async with open_house(per_address=1, new_per_minute=1, known_addresses=50) as place:
         gate = place.server.door._gate
         for number in range(500):
             address = f"2001:db8:0:{number:x}::1"
@@ -563,7 +563,6 @@ async def test_a_million_strangers_are_not_remembered(autojump_clock, monkeypatc
             assert gate.known <= 50
         assert not gate._connected
     assert len(warnings(caplog)) <= limits.LOG_KINDS + 1
-    assert KNOWN_ADDRESSES <= 10_000
 
 
 # The log.
@@ -614,6 +613,88 @@ async def test_each_connection_costs_at_most_a_line_or_two_of_the_log(autojump_c
     for ident in range(1, 6):
         said = [r.getMessage() for r in caplog.records if r.getMessage().startswith(f"c{ident} ")]
         assert len(said) <= 2
+
+
+# New limits, for those who are here.
+
+
+async def test_a_new_line_rate_holds_for_whoever_is_connected(autojump_clock):
+    async with open_house(**RATED) as place:
+        anna = await place.comes_as("Anna")
+        reconfigure(place, line_burst=10_000, lines_per_second=10_000)
+        await anna.send(b"time\n" * 400)
+        before = trio.current_time()
+        assert (await anna.reads_for(0.1)).count("time works in a duel") == 400
+        assert trio.current_time() - before < 0.2
+        reconfigure(place, line_burst=1, lines_per_second=1)
+        await anna.send(b"time\n" * 10)
+        assert (await anna.reads_for(5.1)).count("time works in a duel") <= 6
+
+
+async def test_a_new_time_for_a_line_holds_for_a_line_that_has_begun(autojump_clock):
+    async with open_house(line_seconds=3000) as place:
+        anna = await place.comes_as("Anna")
+        await anna.send(b"pla")
+        await trio.sleep(10)
+        reconfigure(place, line_seconds=20)
+        assert (await anna.reads_to_the_end()).endswith(f"* Your line did not end. {CLOSED}\n")
+        assert trio.current_time() == pytest.approx(20, abs=1.5)
+
+
+async def test_a_longer_time_for_a_line_holds_for_a_line_that_has_begun(autojump_clock):
+    async with open_house(line_seconds=20) as place:
+        anna = await place.comes_as("Anna")
+        await anna.send(b"wh")
+        await trio.sleep(10)
+        reconfigure(place, line_seconds=3000)
+        await trio.sleep(1000)
+        await anna.send(b"o\n")
+        await anna.reads("1 person is here")
+
+
+async def test_a_new_longest_line_holds_for_whoever_is_connected_and_is_named(autojump_clock):
+    async with open_house() as place:
+        anna = await place.comes_as("Anna")
+        reconfigure(place, line_bytes=200)
+        await anna.send(b"x" * 201 + b"\n")
+        await anna.reads("* That line was too long (200 bytes at most). Nothing was done.\n")
+        reconfigure(place, line_bytes=4000)
+        await anna.send(b"x" * 4000 + b"\n")
+        await anna.reads("* There is no command 'xxx")
+
+
+async def test_a_new_outbox_holds_for_whoever_is_connected(autojump_clock):
+    async with open_house(outbox_bytes=2**20) as place:
+        anna = await place.comes_as("Anna")
+        reconfigure(place, outbox_bytes=4096)
+        peer = place.server.hall.find("Anna").peer
+        while not peer.lost:
+            await anna.send(b"help\n")
+            await trio.testing.wait_all_tasks_blocked()
+            assert len(peer._backlog) <= 4096
+        assert peer.lost == "does not read"
+
+
+async def test_the_tries_for_a_code_are_for_the_operator_to_say(autojump_clock):
+    async with open_house(code_tries=5) as place:
+        anna = comes(place)
+        await anna.send(b"Anna AAAA-AAAA\n" * 6)
+        text = await anna.reads_to_the_end()
+        assert text.count("Nobody of that name can come back with that code.") == 5
+        assert text.endswith(f"* Too many wrong codes. {CLOSED}\n")
+
+
+async def test_how_often_the_log_says_a_thing_is_for_the_operator_to_say(autojump_clock, caplog):
+    async with open_house(per_address=1, log_seconds=10) as place:
+        comes(place)
+        for _ in range(3):
+            await refusal(place)
+            await trio.sleep(5)
+        reconfigure(place, log_seconds=2)
+        await trio.sleep(3)
+        await refusal(place)
+    once = f"{HERE} is refused: at-once"
+    assert warnings(caplog) == [once, f"{once} (1 more before)", once]
 
 
 # After a restart.

@@ -9,10 +9,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from duel_daemon.limits import (
-    FORGIVEN_AFTER_SECONDS,
-    FREE_POINTS,
-    KNOWN_ADDRESSES,
-    MOST_POINTS,
     Gate,
     GateLimits,
     LineRate,
@@ -25,7 +21,9 @@ from duel_daemon.limits import (
 HERE = "192.168.1.20"
 THERE = "192.168.1.21"
 NOW = 1000.0
-LONGEST_WAIT_SECONDS = 2.0 ** (MOST_POINTS - FREE_POINTS)
+FREE = GateLimits().free_offences
+MOST = int(GateLimits().most_offences)
+KNOWN = GateLimits().known_addresses
 
 
 def why(gate: Gate, address: str = HERE, now: float = NOW) -> Why | None:
@@ -203,7 +201,7 @@ def test_no_rhythm_gets_more_through_the_gate(per_minute: int, pauses: list[floa
 
 def test_the_first_offences_cost_nothing() -> None:
     gate = Gate()
-    offend(gate, FREE_POINTS)
+    offend(gate, FREE)
     assert why(gate) is None
 
 
@@ -214,17 +212,50 @@ def waits(gate: Gate, now: float) -> float:
 
 def test_repeat_offenders_wait_longer_up_to_a_ceiling() -> None:
     found = []
-    for offences in range(FREE_POINTS, MOST_POINTS + 3):
+    for offences in range(FREE, MOST + 3):
         gate = Gate()
         offend(gate, offences)
         found.append(waits(gate, NOW))
     assert found == [0, 2, 4, 8, 16, 32, 64, 64, 64]
-    assert found[-1] == LONGEST_WAIT_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("longest", "found"), [(0, [0, 0]), (2, [2, 2]), (3, [2, 3]), (600, [2, 4])]
+)
+def test_how_many_offences_are_free_and_how_long_is_waited_is_for_the_operator_to_say(
+    longest: float, found: list[float]
+) -> None:
+    gates = [Gate(GateLimits(free_offences=1, longest_wait_seconds=longest)) for _ in range(2)]
+    for gate, offences in zip(gates, (2, 3), strict=True):
+        offend(gate, offences)
+    assert [waits(gate, NOW) for gate in gates] == found
+    offend(gates[0], 100, now=NOW + 1000)
+    assert waits(gates[0], NOW + 1000) == {600: 600}.get(longest, found[1])
+
+
+def test_new_limits_hold_for_those_who_wait_already() -> None:
+    gate = Gate()
+    offend(gate, 100)
+    gate.limits = GateLimits(longest_wait_seconds=5)
+    refusal = gate.admit(HERE, NOW)
+    assert refusal is not None
+    assert "Try again in 5 s." in refusal.sentence
+    gate.limits = GateLimits(longest_wait_seconds=0)
+    assert why(gate) is None
+
+
+def test_how_soon_an_offence_is_forgiven_is_for_the_operator_to_say() -> None:
+    gate = Gate(GateLimits(offence_seconds=5))
+    offend(gate, FREE)
+    offend(gate, 1, now=NOW + 5)
+    assert why(gate, now=NOW + 5) is None
+    offend(gate, 1, now=NOW + 6)
+    assert why(gate, now=NOW + 6) is Why.OFFENDER
 
 
 def test_the_wait_is_told() -> None:
     gate = Gate()
-    offend(gate, FREE_POINTS + 3)
+    offend(gate, FREE + 3)
     refusal = gate.admit(HERE, NOW + 1.5)
     assert refusal is not None
     assert "Try again in 7 s." in refusal.sentence
@@ -232,28 +263,28 @@ def test_the_wait_is_told() -> None:
 
 def test_trying_again_does_not_prolong_the_wait() -> None:
     gate = Gate()
-    offend(gate, FREE_POINTS + 1)
+    offend(gate, FREE + 1)
     assert admitted(gate, 1000) == 0
     assert why(gate, now=NOW + 2) is None
 
 
 def test_a_heavy_offence_counts_for_several() -> None:
     gate = Gate()
-    gate.offend(HERE, NOW, FREE_POINTS + 2)
+    gate.offend(HERE, NOW, FREE + 2)
     assert waits(gate, NOW) == 4
 
 
 def test_an_offence_is_forgiven_after_a_while() -> None:
     gate = Gate()
-    offend(gate, MOST_POINTS)
-    later = NOW + MOST_POINTS * FORGIVEN_AFTER_SECONDS
-    offend(gate, FREE_POINTS, now=later)
+    offend(gate, MOST)
+    later = NOW + MOST * GateLimits().offence_seconds
+    offend(gate, FREE, now=later)
     assert why(gate, now=later) is None
 
 
 def test_hammering_at_the_gate_is_an_offence() -> None:
     gate = Gate(GateLimits(new_per_minute=1))
-    coming_and_going(gate, FREE_POINTS + 2, NOW)
+    coming_and_going(gate, FREE + 2, NOW)
     assert why(gate) is Why.OFFENDER
 
 
@@ -275,7 +306,8 @@ def test_the_neighbour_of_an_offender_comes_in() -> None:
 
 
 def test_trusted_addresses_are_exempt_from_all_of_it() -> None:
-    gate = Gate(GateLimits(1, 1, networks("192.168.1.0/24, fd00::/8")))
+    trusted = networks("192.168.1.0/24, fd00::/8")
+    gate = Gate(GateLimits(per_address=1, new_per_minute=1, trusted=trusted))
     offend(gate, 100)
     assert admitted(gate, 200) == 200
     assert admitted(gate, 200, "::ffff:192.168.1.99") == 200
@@ -284,7 +316,8 @@ def test_trusted_addresses_are_exempt_from_all_of_it() -> None:
 
 
 def test_trust_can_be_given_and_taken_while_they_are_connected() -> None:
-    trusting, strict = GateLimits(2, 100, networks(HERE)), GateLimits(2, 100)
+    strict = GateLimits(per_address=2)
+    trusting = GateLimits(per_address=2, trusted=networks(HERE))
     gate = Gate(trusting)
     admitted(gate, 3)
     gate.limits = strict
@@ -307,18 +340,28 @@ def ipv4(number: int) -> str:
 
 def test_the_table_of_addresses_is_bounded() -> None:
     gate = Gate()
-    for number in range(3 * KNOWN_ADDRESSES):
+    for number in range(3 * KNOWN):
         gate.admit(ipv4(number), NOW)
         gate.left(ipv4(number))
         gate.offend(ipv4(~number), NOW)
-    assert gate.known == KNOWN_ADDRESSES
+    assert gate.known == KNOWN
     assert not gate._connected
+
+
+def test_a_smaller_table_forgets_at_once() -> None:
+    gate = Gate()
+    for number in range(100):
+        gate.admit(ipv4(number), NOW)
+    gate.limits = GateLimits(known_addresses=20)
+    gate.admit(HERE, NOW)
+    assert gate.known == 20
+    assert gate.connected(ipv4(0)) == 1
 
 
 def test_offenders_are_forgotten_after_the_harmless() -> None:
     gate = Gate()
-    offend(gate, MOST_POINTS)
-    for number in range(3 * KNOWN_ADDRESSES):
+    offend(gate, MOST)
+    for number in range(3 * KNOWN):
         gate.admit(ipv4(number), NOW)
     assert why(gate) is Why.OFFENDER
 
@@ -326,7 +369,7 @@ def test_offenders_are_forgotten_after_the_harmless() -> None:
 def test_what_is_connected_is_counted_however_many_came_after() -> None:
     gate = Gate(GateLimits(per_address=1))
     gate.admit(HERE, NOW)
-    for number in range(KNOWN_ADDRESSES + 1):
+    for number in range(KNOWN + 1):
         gate.admit(ipv4(number), NOW)
     assert why(gate) is Why.AT_ONCE
 
@@ -375,8 +418,8 @@ class AnyDay(RuleBasedStateMachine):
     @invariant()
     def nobody_waits_longer_than_the_longest(self) -> None:
         for past in self.gate._pasts.values():
-            assert past.wait_until <= self.now + LONGEST_WAIT_SECONDS
-            assert past.points_at(self.now) <= MOST_POINTS
+            assert past.wait_until <= self.now + self.gate.limits.longest_wait_seconds
+            assert past.offences_at(self.now, self.gate.limits) <= MOST
 
 
 TestAnyDay = AnyDay.TestCase
@@ -405,6 +448,15 @@ def test_a_quiet_client_has_its_burst_back() -> None:
     taken_at(rate, [NOW] * 14)
     assert not any(rate.take(NOW + 3.5) for _ in range(10))
     assert rate.take(NOW + 3.5) == pytest.approx(0.25)
+
+
+def test_another_rate_holds_from_the_next_line_on() -> None:
+    rate = LineRate(burst=10, per_second=4)
+    taken_at(rate, [NOW] * 10)
+    rate.limit(burst=2, per_second=1)
+    assert rate.take(NOW) > 1
+    rate.limit(burst=100, per_second=100)
+    assert rate.take(NOW + 3) == 0
 
 
 def test_a_person_never_waits() -> None:
@@ -493,6 +545,7 @@ def test_the_log_is_bounded_whatever_is_asked(asked: list[tuple[int, float]]) ->
 
 
 def test_the_defaults_are_the_promised_ones() -> None:
-    assert GateLimits() == GateLimits(per_address=40, new_per_minute=120, trusted=())
+    assert (GateLimits().per_address, GateLimits().new_per_minute) == (40, 120)
+    assert (FREE, MOST, GateLimits().longest_wait_seconds, KNOWN) == (4, 10, 64, 4096)
     assert taken_at(LineRate(), [NOW] * 11) == pytest.approx([NOW] * 10 + [NOW + 0.25])
     assert OncePer().seconds == 60

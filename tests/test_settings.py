@@ -14,6 +14,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from duel_daemon import __version__
+from duel_daemon.limits import GateLimits
+from duel_daemon.peer import PeerLimits
 from duel_daemon.settings import (
     FLAGS,
     TABLE,
@@ -49,18 +51,29 @@ TWO_VALUES = {
     "lobby_idle_seconds": ("0", "0.5"),
     "line_seconds": ("0.5", "3600"),
     "send_seconds": ("1", "3600"),
+    "keepalive_seconds": ("8", "7200"),
     "outbox_bytes": ("4096", "1048576"),
     "max_connections": ("2", "100000"),
     "max_unnamed": ("1", "7"),
     "per_address": ("1", "500"),
     "new_per_minute": ("1", "500"),
+    "free_offences": ("0", "1000"),
+    "longest_wait_seconds": ("0", "600"),
+    "offence_seconds": ("1", "3600"),
+    "known_addresses": ("16", "100000"),
+    "code_tries": ("1", "100"),
     "trusted": ("10.0.0.0/8", "192.168.1.7,fd00::/8"),
     "line_burst": ("1", "500"),
     "lines_per_second": ("1", "500"),
+    "line_bytes": ("128", "4096"),
+    "endless_bytes": ("8192", "1048576"),
+    "telnet_bytes": ("1024", "1048576"),
+    "telnet_answers": ("8", "512"),
     "host": ("127.0.0.1", "::1,localhost"),
     "port": ("1", "65535"),
     "state": ("/srv/duels", "none"),
     "log_level": ("debug", "error"),
+    "log_seconds": ("1", "3600"),
 }
 every_setting = pytest.mark.parametrize("name", TABLE)
 
@@ -496,9 +509,15 @@ def test_changes_are_told_apart_by_whether_they_need_a_restart() -> None:
     assert changed(Settings(), new) == (["turn_seconds", "log_level"], ["host", "port"])
 
 
+@pytest.mark.parametrize("record", [PeerLimits, GateLimits])
+def test_the_rooms_know_the_same_defaults_as_the_table(record: type) -> None:
+    made = Settings().part(record, **({"trusted": ()} if record is GateLimits else {}))
+    assert made == record()
+
+
 def test_what_needs_a_restart() -> None:
     fixed = {name for name, entry in TABLE.items() if not entry.live}
-    assert fixed == {"host", "port", "send_seconds", "max_connections", "state"}
+    assert fixed == {"host", "port", "max_connections", "state"}
 
 
 def test_settings_cannot_be_changed_in_place() -> None:

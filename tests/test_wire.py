@@ -3,6 +3,7 @@
 import itertools
 import json
 import string
+import sys
 import tracemalloc
 import unicodedata
 from pathlib import Path
@@ -12,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duel_daemon import wire
-from duel_daemon.wire import Decoder, Signal
+from duel_daemon.wire import Decoder, Limits, Signal
+
+LIMITS = Limits()
 
 CAPTURES = Path(__file__).parent / "captures"
 RECORDINGS = sorted(CAPTURES.glob("*.hex"))
@@ -227,11 +230,65 @@ def test_a_line_too_long_can_be_killed(kill):
 def test_64_kib_without_an_end_of_line_are_an_overrun_but_many_lines_are_not():
     decoder = Decoder()
     decoder.feed(b"a" * 500 + b"\n")
-    decoder.feed(b"a\n" * wire.ENDLESS_BYTES)
-    decoder.feed(b"a" * wire.ENDLESS_BYTES)
+    decoder.feed(b"a\n" * 64 * 1024)
+    decoder.feed(b"a" * 64 * 1024)
     assert not decoder.overrun
     decoder.feed(b"a")
     assert decoder.overrun
+
+
+SMALL = Limits(line_bytes=8, endless_bytes=100, telnet_bytes=20, telnet_answers=2)
+
+
+def test_other_limits_can_be_set():
+    decoder = Decoder(SMALL)
+    assert decoder.feed(b"12345678\n123456789\n") == ["12345678", Signal.TOO_LONG]
+    assert decoder.feed(b"12345678\n") == ["12345678"]
+    assert decoder.feed(b"123456789\n") == [Signal.TOO_LONG]
+    decoder.feed(b"\xff\xfd\x01\xff\xfd\x02\xff\xfd\x03\n")
+    assert decoder.take_replies() == b"\xff\xfd\x00\xff\xfc\x01"  # DO BINARY is one of two
+    decoder.feed(b"a" * 100)
+    assert not decoder.overrun
+    decoder.feed(b"a")
+    assert decoder.overrun
+
+
+def test_other_limits_hold_for_subnegotiations():
+    decoder = Decoder(SMALL)
+    decoder.feed(b"\xff\xfa" + b"x" * 20)
+    assert not decoder.overrun
+    decoder.feed(b"x")
+    assert decoder.overrun
+
+
+@pytest.mark.parametrize("before", [b"", b"\n", b"ab"])
+def test_new_limits_hold_for_a_decoder_in_the_middle_of_its_life(before):
+    decoder = Decoder()
+    decoder.feed(before)
+    decoder.limit(SMALL)
+    assert decoder.feed(b"123456789\nok\n") == [Signal.TOO_LONG, "ok"]
+    assert decoder.feed(b"123456789\n") == [Signal.TOO_LONG]
+    decoder.limit(LIMITS)
+    assert decoder.feed(b"123456789\n") == ["123456789"]
+
+
+@pytest.mark.parametrize("before", [b"\n", b"ab", b"\xff\xfd\x01\n", b"\xff\xfa"])
+def test_a_decoder_taken_up_again_goes_on_under_the_limits_of_its_new_process(before):
+    decoder = Decoder()
+    decoder.feed(before)
+    taken_up = Decoder.thaw(decoder.freeze(), SMALL)
+    assert taken_up.freeze() == decoder.freeze()
+    assert taken_up.feed(b"\xff\xf0" + b"123456789\nok\n")[-2:] == [Signal.TOO_LONG, "ok"]
+
+
+def test_a_decoder_at_rest_is_small():
+    """There is one for each connection; the limits are shared by all."""
+    decoder = Decoder()
+    decoder.feed(b"Anna\n")
+    own = [getattr(decoder, name) for name in Decoder.__slots__ if name != "_limits"]
+    assert sys.getsizeof(decoder) + sum(map(sys.getsizeof, own)) < 1024
+    assert not hasattr(decoder, "__dict__")
+    assert Decoder()._answered is Decoder()._answered
 
 
 @pytest.mark.parametrize("begun", [b"a", b"\xff", b"\xff\xfd", b"\xff\xfaxyz", b"a" * 999])
@@ -270,7 +327,7 @@ def test_binary_taken_back_is_acknowledged_once():
 def test_there_are_at_most_64_answers_but_timing_marks_always():
     offers = b"".join(bytes((255, verb, n)) for verb in (251, 253) for n in range(10, 256))
     _, replies, *_ = decode([offers + b"\xff\xfd\x06" * 3])
-    assert len(replies) == 3 * (wire.TELNET_ANSWERS + 3)
+    assert len(replies) == 3 * (64 + 3)
     assert replies.endswith(b"\xff\xfc\x06" * 3)
 
 
@@ -320,7 +377,7 @@ def test_the_fast_path_and_the_slow_one_agree(data):
     fast.feed(b"\n")
     assert fast.feed(packet) == slow.feed(packet)
     begun = len(packet) - 1 - max(packet.rfind(b"\n"), packet.rfind(b"\r"))
-    for tail in (b"a" * (wire.ENDLESS_BYTES - begun), b"a", b"\n"):
+    for tail in (b"a" * (64 * 1024 - begun), b"a", b"\n"):
         assert fast.feed(tail) == slow.feed(tail)
         assert (fast.overrun, fast.unfinished) == (slow.overrun, slow.unfinished)
 
@@ -331,7 +388,7 @@ def test_little_is_ever_held(data):
     for _ in range(3):
         decoder.feed(data)
         decoder.take_replies()
-        assert decoder.buffered <= wire.LINE_BYTES
+        assert len(decoder._line) <= LIMITS.line_bytes
 
 
 @pytest.mark.parametrize("flood", [b"A", b"\xff", b"\0", b"\xff\xfaA", b"\xff\xfd\x01", b"\x7f"])
