@@ -120,6 +120,16 @@ class Place:
     async def comes_as(self, name: str) -> Person:
         return await self.comes().is_named(name)
 
+    async def comes_idle(self, name: str) -> Person:
+        """Somebody who is here and looks for nobody."""
+        person = await self.comes_as(name)
+        await person.types("stop")
+        await person.reads("Type play to look again.\n")
+        return person
+
+    async def lobby(self, *names: str) -> list[Person]:
+        return [await self.comes_idle(name) for name in names]
+
     async def pair(self, one: str = "Anna", two: str = "Ben") -> tuple[Person, Person]:
         """Two in a duel together; with first_turn="first-come" the first is Player 1."""
         first = await self.comes_as(one)

@@ -49,16 +49,6 @@ async def win_from_four(winner: Person, loser: Person) -> None:
     await loser.reads("Player 1 wins!\n")
 
 
-async def lobby(place: Place, *names: str) -> list[Person]:
-    """People who are here and look for nobody."""
-    people = []
-    for name in names:
-        people.append(await place.comes_as(name))
-        await people[-1].types("stop")
-        await people[-1].reads("Type play to look again.\n")
-    return people
-
-
 async def both_read(one: Person, two: Person, text: str) -> None:
     await one.reads(text)
     await two.reads(text)
@@ -170,7 +160,7 @@ async def test_a_resigned_duel_is_not_a_resigned_match(autojump_clock) -> None:
 
 async def test_two_offers_meet_when_they_are_the_same_game_only(autojump_clock) -> None:
     async with open_house() as place:
-        anna, ben, cleo = await lobby(place, "Anna", "Ben", "Cleo")
+        anna, ben, cleo = await place.lobby("Anna", "Ben", "Cleo")
         await anna.types("play factor-duel 84 best of 3")
         await anna.reads("* Waiting for an opponent: Factor Duel from 84, best of 3.\n")
         await ben.types("play factor-duel 84")
@@ -193,7 +183,7 @@ async def lobby_beside(place: Place, waiting: Person, *names: str) -> list[Perso
     """More people in the lobby while somebody waits for the usual game: they come idle."""
     await waiting.types("play 99")
     await waiting.reads("from 99")
-    people = await lobby(place, *names)
+    people = await place.lobby(*names)
     await waiting.types("play")
     await waiting.reads("from 60")
     return people
@@ -201,7 +191,7 @@ async def lobby_beside(place: Place, waiting: Person, *names: str) -> list[Perso
 
 async def test_looking_twice_for_the_same_keeps_the_place(autojump_clock) -> None:
     async with open_house() as place:
-        anna, ben, cleo = await lobby(place, "Anna", "Ben", "Cleo")
+        anna, ben, cleo = await place.lobby("Anna", "Ben", "Cleo")
         await anna.types("play 84")
         await anna.reads("* Waiting for an opponent: Divisor Duel from 84.\n")
         await anna.types("play 84")
@@ -214,7 +204,7 @@ async def test_looking_twice_for_the_same_keeps_the_place(autojump_clock) -> Non
 
 async def test_stop_is_no_longer_looking(autojump_clock) -> None:
     async with open_house() as place:
-        (anna,) = await lobby(place, "Anna")
+        (anna,) = await place.lobby("Anna")
         ben = await place.comes_as("Ben")
         await ben.reads("* Waiting for an opponent")
         await anna.types("stop")
@@ -223,7 +213,7 @@ async def test_stop_is_no_longer_looking(autojump_clock) -> None:
 
 async def test_an_offer_is_listed_and_can_be_joined(autojump_clock) -> None:
     async with open_house() as place:
-        anna, ben, cleo = await lobby(place, "Anna", "Ben", "Cleo")
+        anna, ben, cleo = await place.lobby("Anna", "Ben", "Cleo")
         await anna.types("play number-factor 84 first")
         await anna.reads("* Waiting for an opponent: Number Factor from 84; you move first.\n")
         await ben.types("who")
@@ -254,7 +244,7 @@ async def test_a_game_without_a_move_is_refused_with_one_nearby(
     words: str, answer: str, autojump_clock
 ) -> None:
     async with open_house() as place:
-        anna, ben = await lobby(place, "Anna", "Ben")
+        anna, ben = await place.lobby("Anna", "Ben")
         for order in ("play", "challenge Ben", "practice"):
             await anna.types(f"{order} {words}")
             assert (await anna.reads_for(1)).endswith(answer)
@@ -276,7 +266,7 @@ async def test_the_coin_decides_who_moves_first_and_both_read_that_it_did(autoju
 async def test_whoever_asks_for_the_first_turn_gets_it(first_turn: str, autojump_clock) -> None:
     async with open_house(first_turn=first_turn) as place:
         for number in range(8):
-            anna, ben = await lobby(place, f"Anna-{number}a", f"Ben-{number}b")
+            anna, ben = await place.lobby(f"Anna-{number}a", f"Ben-{number}b")
             await anna.types("play 84")
             await anna.reads("Waiting")
             await ben.types("play first 84")
@@ -288,7 +278,7 @@ async def test_whoever_asks_for_the_first_turn_gets_it(first_turn: str, autojump
 
 async def test_two_who_both_want_to_begin_do_not_meet(autojump_clock) -> None:
     async with open_house() as place:
-        anna, ben = await lobby(place, "Anna", "Ben")
+        anna, ben = await place.lobby("Anna", "Ben")
         await anna.types("play first")
         await anna.reads("Waiting")
         await ben.types("play first")
@@ -300,7 +290,7 @@ async def test_two_who_both_want_to_begin_do_not_meet(autojump_clock) -> None:
 
 async def test_a_challenge_with_terms_is_read_by_both_and_accepted(autojump_clock) -> None:
     async with open_house(first_turn="random") as place:
-        anna, ben = await lobby(place, "Anna", "Ben")
+        anna, ben = await place.lobby("Anna", "Ben")
         await anna.types("challenge ben even best of 3 72 first")
         await anna.reads(
             "* You challenge Ben: Divisor Duel from 72, only even divisors, best of 3; you\n"
@@ -321,7 +311,7 @@ async def test_a_challenge_with_terms_is_read_by_both_and_accepted(autojump_cloc
 
 async def test_a_challenge_without_first_leaves_it_to_the_coin(autojump_clock) -> None:
     async with open_house(first_turn="random") as place:
-        anna, ben = await lobby(place, "Anna", "Ben")
+        anna, ben = await place.lobby("Anna", "Ben")
         await anna.types("challenge Ben")
         await both_read(anna, ben, "Divisor Duel from 60; the coin decides who moves first.\n")
         await ben.types("accept anna")
@@ -330,7 +320,7 @@ async def test_a_challenge_without_first_leaves_it_to_the_coin(autojump_clock) -
 
 async def test_a_declined_challenge_is_told_to_both_and_is_gone(autojump_clock) -> None:
     async with open_house() as place:
-        anna, ben = await lobby(place, "Anna", "Ben")
+        anna, ben = await place.lobby("Anna", "Ben")
         await anna.types("challenge Ben")
         await ben.reads("Type accept or decline.\n")
         await ben.types("decline")
@@ -344,7 +334,7 @@ async def test_a_declined_challenge_is_told_to_both_and_is_gone(autojump_clock) 
 
 async def test_a_withdrawn_challenge_cannot_be_accepted(autojump_clock) -> None:
     async with open_house() as place:
-        anna, ben = await lobby(place, "Anna", "Ben")
+        anna, ben = await place.lobby("Anna", "Ben")
         await anna.types("challenge Ben")
         await anna.types("withdraw")
         await anna.reads("* You have taken back your challenge to Ben.\n")
@@ -355,7 +345,7 @@ async def test_a_withdrawn_challenge_cannot_be_accepted(autojump_clock) -> None:
 
 async def test_a_new_challenge_replaces_the_old_one(autojump_clock) -> None:
     async with open_house() as place:
-        anna, ben, cleo = await lobby(place, "Anna", "Ben", "Cleo")
+        anna, ben, cleo = await place.lobby("Anna", "Ben", "Cleo")
         await anna.types("challenge Ben")
         await ben.reads("Type accept or decline.\n")
         await anna.types("challenge Cleo 84")
@@ -369,7 +359,7 @@ async def test_a_new_challenge_replaces_the_old_one(autojump_clock) -> None:
 
 async def test_with_two_challengers_a_name_must_be_said(autojump_clock) -> None:
     async with open_house() as place:
-        anna, ben, cleo = await lobby(place, "Anna", "Ben", "Cleo")
+        anna, ben, cleo = await place.lobby("Anna", "Ben", "Cleo")
         await anna.types("challenge Cleo")
         await cleo.reads("Type accept or decline.\n")
         await ben.types("challenge Cleo 84")
@@ -384,7 +374,7 @@ async def test_with_two_challengers_a_name_must_be_said(autojump_clock) -> None:
 
 async def test_a_challenger_who_leaves_takes_the_challenge_along(autojump_clock) -> None:
     async with open_house() as place:
-        anna, ben = await lobby(place, "Anna", "Ben")
+        anna, ben = await place.lobby("Anna", "Ben")
         await anna.types("challenge Ben")
         await ben.reads("Type accept or decline.\n")
         await anna.types("quit")
@@ -395,7 +385,7 @@ async def test_a_challenger_who_leaves_takes_the_challenge_along(autojump_clock)
 
 async def test_a_challenged_player_who_leaves_is_told_to_the_challenger(autojump_clock) -> None:
     async with open_house() as place:
-        anna, ben = await lobby(place, "Anna", "Ben")
+        anna, ben = await place.lobby("Anna", "Ben")
         await anna.types("challenge Ben")
         await ben.reads("Type accept or decline.\n")
         ben.hangs_up()
@@ -405,7 +395,7 @@ async def test_a_challenged_player_who_leaves_is_told_to_the_challenger(autojump
 async def test_somebody_in_a_duel_is_not_disturbed_by_a_challenge(autojump_clock) -> None:
     async with open_house() as place:
         _, ben = await place.pair()
-        (cleo,) = await lobby(place, "Cleo")
+        (cleo,) = await place.lobby("Cleo")
         await ben.reads_for(1)
         await cleo.types("challenge Ben")
         await cleo.reads("* Ben is in a duel. Ask again later, or type watch Ben.\n")
@@ -414,7 +404,7 @@ async def test_somebody_in_a_duel_is_not_disturbed_by_a_challenge(autojump_clock
 
 async def test_two_who_challenge_each_other_to_the_same_have_agreed(autojump_clock) -> None:
     async with open_house() as place:
-        anna, ben = await lobby(place, "Anna", "Ben")
+        anna, ben = await place.lobby("Anna", "Ben")
         await anna.types("challenge Ben 84")
         await ben.reads("Type accept or decline.\n")
         await ben.types("challenge Anna 85")
@@ -425,7 +415,7 @@ async def test_two_who_challenge_each_other_to_the_same_have_agreed(autojump_clo
 
 async def test_a_challenge_to_nobody_is_answered(autojump_clock) -> None:
     async with open_house() as place:
-        (anna,) = await lobby(place, "Anna")
+        (anna,) = await place.lobby("Anna")
         await anna.types("challenge Zoe 84")
         await anna.reads("* There is nobody called Zoe here; who shows who is.\n")
         await anna.types("challenge anna")
@@ -484,7 +474,7 @@ async def test_a_wish_for_a_rematch_can_be_taken_back(autojump_clock) -> None:
 
 async def test_no_rematch_with_somebody_who_is_gone_or_busy(autojump_clock) -> None:
     async with open_house(number=4) as place:
-        (cleo,) = await lobby(place, "Cleo")
+        (cleo,) = await place.lobby("Cleo")
         await cleo.types("rematch")
         await cleo.reads("* You have not played with anybody yet.")
         anna, ben = await finished_duel(place)
@@ -504,7 +494,7 @@ async def test_no_rematch_with_somebody_who_is_gone_or_busy(autojump_clock) -> N
 
 async def test_another_game_takes_back_the_wish_for_a_rematch(autojump_clock) -> None:
     async with open_house(number=4) as place:
-        (cleo,) = await lobby(place, "Cleo")
+        (cleo,) = await place.lobby("Cleo")
         anna, ben = await finished_duel(place)
         await anna.types("rematch")
         await ben.reads("Type rematch or decline.\n")
@@ -544,7 +534,7 @@ async def test_a_rematch_of_a_match_is_a_match(autojump_clock) -> None:
 
 
 async def mirror(place: Place, words: str) -> tuple[Person, Person]:
-    anna, ben = await lobby(place, "Anna", "Ben")
+    anna, ben = await place.lobby("Anna", "Ben")
     await anna.types(f"challenge Ben mirror first {words}")
     await ben.reads("mirror match (one number, a duel")
     await ben.types("accept")

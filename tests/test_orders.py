@@ -38,10 +38,7 @@ async def asking_for_a_name(place: Place) -> Person:
 
 
 async def idle(place: Place) -> Person:
-    ada = await waiting(place)
-    await ada.types("stop")
-    await ada.reads("no longer look")
-    return ada
+    return await place.comes_idle("Ada")
 
 
 async def waiting(place: Place) -> Person:
