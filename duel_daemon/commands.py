@@ -189,10 +189,11 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "review",
-        "review [NUMBER]",
+        "review [NUMBER|match]",
         "your last duel, move by move",
         "Which moves kept the win, which gave it away, and what would have been right. "
-        "With a number: an older duel, as `history` shows them.",
+        "With a number: the duel that was recorded under it. After a match, `review match` "
+        "lists its duels, and `review match 1` is the first of them.",
         "review 17",
         Group.LEARN,
         Place.ABOUT | Place.BETWEEN,

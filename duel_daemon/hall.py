@@ -370,7 +370,7 @@ class Hall:
         for player in people(table.sides):
             player.table = None
             if table.finished:
-                player.last = table.finished[-1]
+                player.last = tuple(table.finished)
             if not table.is_practice:
                 player.last_table = table
             if self.is_here(player):
@@ -396,7 +396,8 @@ class Hall:
         again = "practice, " if table.is_practice else "rematch, "
         if not all(map(self.is_here, people(table.sides))):
             again = ""  # the other one has left
-        player.house(f"Next: {again}play, review (how you played), who, help or quit.")
+        review = "review" if len(table.finished) < 2 else "review match"
+        player.house(f"Next: {again}play, {review} (how you played), who, help or quit.")
         wish = self.lobby.offer_of(player)
         if wish is not None:
             fitting = self.lobby.fitting(player, wish)

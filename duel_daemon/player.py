@@ -28,8 +28,8 @@ class Player:
     """None while they are away from their table."""
     table: Table | None = None
     watching: Table | None = None
-    last: Finished | None = None
-    """Their last duel that ended, for `review` and `retry`."""
+    last: tuple[Finished, ...] = ()
+    """The duels of their last game that is over, for `review` and `retry`."""
     last_table: Table | None = None
     """Where they last played with somebody, for `rematch`."""
     waits_since: float = 0.0
@@ -62,7 +62,8 @@ class Player:
 
     def forget(self) -> None:
         """They have left. Others may remember them; they must not remember others for ever."""
-        self.connection = self.table = self.watching = self.last = self.last_table = None
+        self.connection = self.table = self.watching = self.last_table = None
+        self.last = ()
 
     @property
     def place(self) -> Place:
@@ -80,10 +81,10 @@ class Player:
         return self.table is not None and self.table.is_practice
 
     @property
-    def last_duel(self) -> Finished | None:
-        """The one that ended last, be it of a match that is still on."""
+    def last_duels(self) -> tuple[Finished, ...]:
+        """The duels of the match that is on, if one is over, or of their last game."""
         if self.table is not None and self.table.finished:
-            return self.table.finished[-1]
+            return tuple(self.table.finished)
         return self.last
 
     def tell(self, text: str) -> None:

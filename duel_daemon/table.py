@@ -30,6 +30,7 @@ from duel_daemon.survey import HEAVY_NUMBER
 from duel_daemon.turnclock import Alarm, Ticker
 
 PAUSE_SECONDS = 5.0  # between the duels of a match: time to read the score
+READING_SECONDS = 20.0  # and once more so much, if one of them looks how the last duel went
 
 
 @attrs.frozen
@@ -78,6 +79,7 @@ class Table(Seating):
     _ticker: Ticker = attrs.field(factory=Ticker, init=False)
     _resume_at: float = attrs.field(default=0.0, init=False)
     """When the next duel of the match begins."""
+    _has_waited_for_reader: bool = attrs.field(default=False, init=False)
     _sleep: trio.CancelScope = attrs.field(factory=trio.CancelScope, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -164,7 +166,7 @@ class Table(Seating):
         if not self.pace.return_seconds:
             return f"{HOUSE}Whoever leaves or loses the connection loses the duel.\n"
         return (
-            f"{HOUSE}If you lose the connection, connect again and answer the name prompt with: "
+            f"{HOUSE}If you are cut off, connect again and type: "
             f"{self.sides[side].name} {self.codes[side]}\n"
         )
 
@@ -459,14 +461,22 @@ class Table(Seating):
 
     def _announce_next_duel(self) -> None:
         self._resume_at = trio.current_time() + PAUSE_SECONDS
+        self._has_waited_for_reader = False
         first = self.at(Seat.ONE)
         self.tell_all(
             f"{scoreboard.score(self.series, self.names_by_side)}.",
             f"The next duel begins in {seconds(PAUSE_SECONDS)}; {first.name} is Player 1 then.",
         )
-        for side in self.sides:
+        for side in self.sides if not self.terms.mirror else ():
             side.house("Type review to see how this one went.")
         self._sleep.cancel()
+
+    def wait_for_reader(self) -> None:
+        """Between two duels somebody reads how the last one went: the next one waits, once."""
+        if not (self._has_waited_for_reader or self.series.is_over):
+            self._has_waited_for_reader = True
+            self._resume_at = trio.current_time() + READING_SECONDS
+            self.tell_all(f"The next duel begins in {seconds(READING_SECONDS)}: time to read.")
 
     def _announce_match(self) -> None:
         if self.series.played > 1:

@@ -5,26 +5,19 @@ import re
 
 import pytest
 import trio
-from kit import Person, Place, open_house
+from kit import Person, open_house
 from test_sage import allowed, brute_force
 
 from duel_daemon.opponents import Strength
 from duel_daemon.review import Verdict
 from duel_daemon.rulebooks import SHELF, RuleBook
 from duel_daemon.survey import Restriction
+from duel_daemon.table import PAUSE_SECONDS, READING_SECONDS
 
 each_book = pytest.mark.parametrize("book", SHELF, ids=lambda book: book.slug)
 each_strength = pytest.mark.parametrize("strength", Strength, ids=lambda s: s.value)
 
 PROMPT = "Enter your chosen divisor: "
-
-
-async def lobby(place: Place, name: str) -> Person:
-    """Somebody who is here and looks for nobody."""
-    person = await place.comes_as(name)
-    await person.types("stop")
-    await person.reads("Type play to look again.\n")
-    return person
 
 
 async def play_to_the_end(person: Person, rng: random.Random) -> str:
@@ -43,7 +36,7 @@ async def play_to_the_end(person: Person, rng: random.Random) -> str:
 @each_strength
 async def test_a_practice_duel_against_each_strength(strength: Strength, autojump_clock) -> None:
     async with open_house(number=12, turn_seconds=0) as place:
-        anna = await lobby(place, "Anna")
+        anna = await place.comes_idle("Anna")
         await anna.types(f"practice {strength.value} first")
         await anna.reads(f"* Your opponent is the house ({strength.value}).\n")
         await anna.reads("* You are Player 1; you move first (practice).\n")
@@ -62,7 +55,7 @@ async def test_the_perfect_house_wins_whatever_it_can(book: RuleBook, autojump_c
     truth = brute_force(book, Restriction.ANY)
     numbers = [n for n in range(4, 200) if book.is_playable(n, Restriction.ANY) and not truth[n]]
     async with open_house(turn_seconds=0) as place:
-        anna = await lobby(place, "Anna")
+        anna = await place.comes_idle("Anna")
         for number in numbers[:10]:
             await anna.types(f"practice perfect {book.slug} {number} first")
             await anna.reads("* Your opponent is the house (perfect).\n")
@@ -72,8 +65,8 @@ async def test_the_perfect_house_wins_whatever_it_can(book: RuleBook, autojump_c
 
 async def test_practice_is_marked_everywhere(autojump_clock) -> None:
     async with open_house() as place:
-        anna = await lobby(place, "Anna")
-        ben = await lobby(place, "Ben")
+        anna = await place.comes_idle("Anna")
+        ben = await place.comes_idle("Ben")
         await anna.types("practice easy")
         await anna.reads("(practice).\n")
         await ben.types("who")
@@ -85,7 +78,7 @@ async def test_practice_is_marked_everywhere(autojump_clock) -> None:
 
 async def test_practice_is_a_single_duel_even_where_matches_are_usual(autojump_clock) -> None:
     async with open_house(best_of=5) as place:
-        anna = await lobby(place, "Anna")
+        anna = await place.comes_idle("Anna")
         await anna.types("practice first")
         await anna.reads("* Divisor Duel from 60; 60 seconds a turn.\n")
         await anna.types("resign")
@@ -180,8 +173,8 @@ async def test_after_practice_one_still_waits(autojump_clock) -> None:
 
 async def test_a_practising_player_can_be_challenged_and_joined(autojump_clock) -> None:
     async with open_house(turn_seconds=0) as place:
-        anna = await lobby(place, "Anna")
-        ben = await lobby(place, "Ben")
+        anna = await place.comes_idle("Anna")
+        ben = await place.comes_idle("Ben")
         await anna.types("play 84")
         await anna.types("practice first")
         await anna.reads(PROMPT)
@@ -200,7 +193,7 @@ async def test_a_practising_player_can_be_challenged_and_joined(autojump_clock) 
 
 async def test_a_hint_is_a_nudge_first_and_then_a_move(autojump_clock) -> None:
     async with open_house(turn_seconds=0) as place:
-        anna = await lobby(place, "Anna")
+        anna = await place.comes_idle("Anna")
         for _ in range(2):  # a new duel from the same number begins with the nudge again
             await anna.types("practice perfect 36 first")
             await anna.reads(PROMPT)
@@ -221,7 +214,7 @@ async def test_a_hint_is_a_nudge_first_and_then_a_move(autojump_clock) -> None:
 
 async def test_a_hint_at_a_lost_number_says_so(autojump_clock) -> None:
     async with open_house(turn_seconds=0) as place:
-        anna = await lobby(place, "Anna")
+        anna = await place.comes_idle("Anna")
         await anna.types("practice perfect 15 first")
         await anna.reads(PROMPT)
         await anna.types("hint")
@@ -242,7 +235,7 @@ async def test_there_are_no_hints_in_a_duel_with_somebody(autojump_clock) -> Non
 
 async def test_there_is_nothing_to_review_before_a_duel(autojump_clock) -> None:
     async with open_house() as place:
-        anna = await lobby(place, "Anna")
+        anna = await place.comes_idle("Anna")
         for order in ("review", "retry"):
             await anna.types(order)
             await anna.reads("* You have not finished a duel yet.\n")
@@ -292,6 +285,81 @@ async def test_review_between_two_duels_is_of_the_one_just_played(autojump_clock
         await ben.types("resign")
 
 
+async def test_a_review_in_the_pause_can_be_read_before_the_next_duel_begins(
+    autojump_clock,
+) -> None:
+    async with open_house(number=4, best_of=5) as place:
+        anna, ben = await place.pair()
+        await anna.types("2")
+        await ben.reads("* Type review to see how this one went.\n")
+        await trio.sleep(PAUSE_SECONDS - 2)
+        began = trio.current_time()
+        for person in (anna, ben):  # it waits once, not for each of them and not again and again
+            await trio.sleep(1)
+            await person.types("review")
+            await person.reads("* The next duel begins in 20 seconds: time to read.\n")
+            await person.reads("* 1. Player 1: 4 - 2 = 2  keeps the win\n")
+        await ben.reads(PROMPT)
+        assert trio.current_time() == began + 1 + READING_SECONDS
+        assert ben.screen.count("time to read") == 1
+        await ben.types("2")
+        await ben.reads("* Type review to see how this one went.\n")
+        await ben.types("review match 1")
+        await anna.reads("* The next duel begins in 20 seconds: time to read.\n")
+
+
+async def test_a_mirror_match_is_reviewed_when_both_duels_are_over(autojump_clock) -> None:
+    """Else whoever begins in the second would be told how."""
+    async with open_house() as place:
+        anna, ben = await place.lobby("Anna", "Ben")
+        await anna.types("challenge Ben mirror 4 first")
+        await ben.reads("Type accept")
+        await ben.types("accept")
+        await anna.reads(PROMPT)
+        await anna.types("2")
+        text = await ben.reads("is Player 1 then.\n")
+        for line in ("review", "review 1", "review match"):
+            await ben.types(line)
+            await ben.reads("* In a mirror match the number comes twice: review works when it is")
+        text += await ben.reads(PROMPT)
+        assert "Type review" not in text
+        await ben.types("2")
+        await ben.reads("* Next: rematch, play, review match (how you played), ")
+        await ben.types("review")
+        await ben.reads("* Player 1 was Ben, Player 2 Anna.\n")
+
+
+async def test_every_duel_of_a_match_can_be_reviewed_when_it_is_over(autojump_clock) -> None:
+    async with open_house(number=36, best_of=3) as place:
+        anna, ben = await place.pair()
+        for one, two in ((anna, ben), (ben, anna)):
+            await two.reads("Game Start!")
+            await one.reads("Game Start!")
+            await one.reads("Player 1's turn.\n")
+            await one.types("18")
+            await two.reads("Player 2's turn.\n")
+            await two.types("resign")
+        await anna.reads("Game Start!")
+        await anna.types("resign")
+        await anna.reads("* Next: rematch, play, review match (how you played), ")
+        await anna.types("review match")
+        assert (await anna.reads("look at it: review match 1\n")).split("review match\n", 1)[1] == (
+            "* Your last game, Divisor Duel from 36, best of 3:\n"
+            "* 1.  from 36  Anna began  Anna won  Anna 1 mistake, Ben 0 mistakes\n"
+            "* 2.  from 36  Ben began   Ben won   Ben 1 mistake, Anna 0 mistakes\n"
+            "* 3.  from 36  Anna began  Ben won   Anna 0 mistakes, Ben 0 mistakes\n"
+            "* Type review match and the place of a duel to look at it: review match 1\n"
+        )
+        await anna.types("review match 2")
+        await anna.reads("* Your last game, duel 2 of 3:\n* Player 1 was Ben, Player 2 Anna.\n")
+        await anna.reads("* 1. Player 1: 36 - 18 = 18  gives the win away\n")
+        for place_in_match in ("0", "4"):
+            await anna.types(f"review match {place_in_match}")
+            await anna.reads("* Your last game had 3 duels; try: review match 1\n")
+        await anna.types("review")
+        await anna.reads("* No move was made.\n")
+
+
 @each_book
 async def test_the_review_agrees_with_brute_force_for_duels_played_through_the_daemon(
     book: RuleBook, autojump_clock
@@ -299,7 +367,7 @@ async def test_the_review_agrees_with_brute_force_for_duels_played_through_the_d
     """(Of the pure part, a hundred for every book and variation are checked in test_review.)"""
     truth = brute_force(book, Restriction.ANY)
     async with open_house(turn_seconds=0) as place:
-        anna = await lobby(place, "Anna")
+        anna = await place.comes_idle("Anna")
         for number in (12, 30, 36, 60, 64, 99):
             await anna.types(f"practice easy {book.slug} {number}")
             await anna.reads("* Your opponent is the house (easy).\n")

@@ -586,7 +586,8 @@ async def test_who_has_left_remembers_nobody(autojump_clock, lives) -> None:
         player = place.server.hall.find("Ben")
         await ben.types("quit")
         await ben.reads_to_the_end()
-        assert player.connection is player.table is player.last is player.last_table is None
+        assert player.connection is player.table is player.last_table is None
+        assert not player.last
 
 
 def test_a_journal_that_cannot_be_read_is_said_and_not_fatal(tmp_path: Path, caplog) -> None:

@@ -15,7 +15,7 @@ from duel_daemon.memory import Memory
 from duel_daemon.store import Store
 
 PROMPT = "Enter your chosen divisor: "
-CODE = re.compile(r"answer the name prompt with: (\S+) (\S{4}-\S{4})\n")
+CODE = re.compile(r"connect again and type: (\S+) (\S{4}-\S{4})\n")
 
 
 def code_of(person: Person) -> str:

@@ -1,5 +1,7 @@
 """What only a solved game can give: practice, hints, and the truth about every move."""
 
+import re
+
 import attrs
 
 from duel_daemon import sage, terms
@@ -14,7 +16,9 @@ from duel_daemon.review import Review, lines
 from duel_daemon.review import review as review_of
 from duel_daemon.store import StoreError
 from duel_daemon.terms import Terms, Unclear
-from duel_daemon.textwidth import short
+from duel_daemon.textwidth import aligned, counted, short
+
+NO_DUEL_YET = "You have not finished a duel yet."
 
 _STRENGTHS = {strength.value: strength for strength in Strength}
 
@@ -54,24 +58,76 @@ async def hint(hall: Hall, player: Player, words: str) -> None:
 
 
 async def review(hall: Hall, player: Player, words: str) -> None:
-    if words:
-        await _review_older(hall, player, words)
-        return
-    last = player.last_duel
-    if last is None:
-        player.house("You have not finished a duel yet.")
-        return
-    reviewed = await _reviewed(last)
-    player.house(f"Player 1 was {last.seats[Seat.ONE].name}, Player 2 {last.seats[Seat.TWO].name}.")
-    player.house(*lines(reviewed))
+    table, which = player.table, _WHICH.fullmatch(words.casefold())
+    if table is not None and table.terms.mirror:
+        player.house("In a mirror match the number comes twice: review works when it is over.")
+    elif which is None:
+        player.house("Type review; or review and a number from history; or review match.")
+    elif not (which["recorded"] or player.last_duels):
+        player.house(NO_DUEL_YET)
+    else:
+        if table is not None:
+            table.wait_for_reader()
+        if which["recorded"]:
+            await _review_older(hall, player, which["recorded"])
+        elif which["place"]:
+            await _review_one_of_match(player, int(which["place"]))
+        elif which["match"]:
+            await _list_match(player)
+        else:
+            await _review_last(player)
+
+
+_WHICH = re.compile(r"(?P<recorded>[0-9]+)?|(?P<match>match)(?: +(?P<place>[0-9]+))?")
+
+
+async def _review_last(player: Player) -> None:
+    last = player.last_duels[-1]
+    reviewed = await _review_one(player, last)
     if player.is_free and reviewed.first_mistake_of(last.seat_of(player)) is not None:
         player.house("Type retry to play on from your first mistake, against the perfect house.")
 
 
+async def _review_one(player: Player, duel: Finished) -> Review:
+    reviewed = await _reviewed(duel)
+    player.house(f"Player 1 was {duel.seats[Seat.ONE].name}, Player 2 {duel.seats[Seat.TWO].name}.")
+    player.house(*lines(reviewed))
+    return reviewed
+
+
+async def _review_one_of_match(player: Player, place: int) -> None:
+    duels = player.last_duels
+    if 1 <= place <= len(duels):
+        player.house(f"Your last game, duel {place} of {len(duels)}:")
+        await _review_one(player, duels[place - 1])
+    else:
+        player.house(f"Your last game had {counted(len(duels), 'duel')}; try: review match 1")
+
+
+async def _list_match(player: Player) -> None:
+    duels = player.last_duels
+    rows = [_row(place, duel, await _reviewed(duel)) for place, duel in enumerate(duels, start=1)]
+    player.house(f"Your last game, {duels[0].terms.text}:", *aligned(rows))
+    player.house("Type review match and the place of a duel to look at it: review match 1")
+
+
+def _row(place: int, duel: Finished, reviewed: Review) -> tuple[str, ...]:
+    winner = duel.result.winner
+    return (
+        f"{place}.",
+        f"from {duel.game.number}",
+        f"{duel.seats[Seat.ONE].name} began",
+        f"{duel.seats[winner].name} won" if winner is not None else "nobody won",
+        ", ".join(
+            f"{duel.seats[seat].name} {counted(reviewed.mistakes(seat), 'mistake')}"
+            for seat in Seat
+        ),
+    )
+
+
 async def _review_older(hall: Hall, player: Player, words: str) -> None:
-    number = int(words) if words.isascii() and words.isdigit() else 0
     try:
-        record = await recorded(hall, number)
+        record = await recorded(hall, int(words))
     except StoreError:
         player.house(NOT_NOW)
         return
@@ -89,10 +145,10 @@ async def _reviewed(duel: Finished) -> Review:
 
 
 async def retry(hall: Hall, player: Player, words: str) -> None:
-    last = player.last_duel
-    if last is None:
-        player.house("You have not finished a duel yet.")
+    if not player.last_duels:
+        player.house(NO_DUEL_YET)
         return
+    last = player.last_duels[-1]
     mistake = (await _reviewed(last)).first_mistake_of(last.seat_of(player))
     if not player.is_free:
         return  # an opponent has come while a large number was considered
