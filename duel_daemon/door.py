@@ -6,6 +6,7 @@ many have not given a name, the one who has had the longest time for it makes ro
 
 import contextlib
 import logging
+import math
 import socket
 
 import attrs
@@ -19,6 +20,7 @@ from duel_daemon.settings import Settings
 log = logging.getLogger("duel_daemon")
 
 FULL = f"Too many people are here; try again in a minute. {CLOSED}"
+REFUSING_SECONDS = 1.0  # after one was refused, the next may well be of the same crowd
 CROWDED = f"Too many are at the door. Please connect again. {CLOSED}"
 
 
@@ -33,6 +35,7 @@ class Door:
     _inside: set[Peer] = attrs.field(factory=set, init=False)
     _unnamed: dict[Peer, None] = attrs.field(factory=dict, init=False)
     """Those who came first, first."""
+    _refused_at: float = attrs.field(default=-math.inf, init=False)
     _said: OncePer = attrs.field(factory=OncePer, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -53,7 +56,17 @@ class Door:
 
     def refusal(self, address: str) -> str | None:
         """Why somebody from this address cannot come in; else they are counted."""
-        now = trio.current_time()
+        sentence = self._refusal(address, trio.current_time())
+        if sentence is not None:
+            self._refused_at = trio.current_time()
+        return sentence
+
+    @property
+    def is_refusing(self) -> bool:
+        """Whether somebody was refused a moment ago."""
+        return trio.current_time() < self._refused_at + REFUSING_SECONDS
+
+    def _refusal(self, address: str, now: float) -> str | None:
         if len(self._inside) >= self.settings.max_connections:
             self.log_once(logging.WARNING, "full", "no room for more than %d connections",
                           self.settings.max_connections)  # fmt: skip

@@ -164,13 +164,25 @@ class Server:
     # Accepting.
 
     def admit(self, sock: socket.socket, address: str) -> None:
-        """Serve this new connection, in a task and a nursery of its own; or turn it away."""
+        """Serve this new connection, in a task and a nursery of its own; or turn it away.
+
+        The first thing is to have systemd hold it too. A kill -9 between accept() and that cuts it,
+        and nothing can help: these are two system calls, and SIGKILL comes between any two. Whoever
+        is cut there has read nothing yet. But to store what is refused costs systemd two messages,
+        so while a crowd is being turned away the door is asked first.
+        """
+        ident = f"c{next(self._idents)}"
+        is_kept = not self.door.is_refusing
+        if is_kept:
+            self.service.keep(ident, sock)
         refusal = self.door.refusal(address)
         if refusal is not None:
             self.door.turn_away(sock, refusal)
+            if is_kept:
+                self.service.forget(ident)
             return
-        ident = f"c{next(self._idents)}"
-        self.service.keep(ident, sock)
+        if not is_kept:
+            self.service.keep(ident, sock)
         self._admit(sock, ident, address)
 
     def _admit(self, sock: socket.socket, ident: str, address: str) -> None:
@@ -195,6 +207,7 @@ class Server:
     async def _accept(self, listener: socket.socket) -> None:
         while True:
             await trio.lowlevel.wait_readable(listener)
+            await self.service.room()
             try:
                 sock, address = listener.accept()
             except BlockingIOError:

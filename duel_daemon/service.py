@@ -29,6 +29,8 @@ FEEDS_PER_WATCHDOG = 3  # systemd's manual asks for two; the third is for a loop
 # 0.05 ms with 100 connections in the store, 2 ms with 3,000 (measured; it seems to compare each new
 # one with all). Longer means that systemd is busy (a daemon-reload takes 0.2 s) or stuck.
 SEND_SECONDS = 0.05
+# A newcomer waits longer than that for systemd to take him, because nobody else waits with him.
+ROOM_SECONDS = 1.0
 BUSY = frozenset({errno.EAGAIN, errno.ENOBUFS, errno.ENOMEM, errno.ETOOMANYREFS})
 
 VARIABLES = (
@@ -62,6 +64,8 @@ class Service:
     """systemd kills the daemon when it was not fed for so long."""
     _socket: socket.socket | None = None
     _is_stuck: bool = attrs.field(default=False, init=False)
+    _has_no_room: bool = attrs.field(default=False, init=False)
+    _asking_for_room: trio.Lock = attrs.field(factory=trio.Lock, init=False)
     _waiting: list[Message] = attrs.field(factory=list, init=False)
 
     @classmethod
@@ -134,6 +138,17 @@ class Service:
 
     # The store. What is in it outlives this process.
 
+    async def room(self) -> None:
+        """Wait until keep() would not have to: whoever is not accepted yet cannot be cut by a kill.
+
+        A systemd that takes too long is not waited for again before it has taken something.
+        """
+        async with self._asking_for_room:  # trio lets one at a time wait for a socket
+            if self._socket is not None and not self._has_no_room:
+                with trio.move_on_after(ROOM_SECONDS) as scope:
+                    await trio.lowlevel.wait_writable(self._socket)
+                self._has_no_room = scope.cancelled_caught
+
     def keep(self, name: str, sock: socket.socket) -> None:
         """Keep this connection open whatever becomes of us; the name must be no other's.
 
@@ -190,7 +205,7 @@ class Service:
                 return False
             log.warning("systemd was not told %r: %s", message.text, exc.strerror)
         else:
-            self._is_stuck = False
+            self._is_stuck = self._has_no_room = False
         return True
 
 

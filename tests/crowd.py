@@ -150,8 +150,7 @@ class Duelist:
             await self._act()
 
     def _is_cut(self) -> None:
-        """A kill between accept() and the store of descriptors costs the one connection that is
-        just coming in: nothing can close that window. Anybody who was greeted is never cut."""
+        """Who was greeted never is. A kill may hit the newcomer of that moment: Server.admit."""
         if self._has_quit or self.account.is_cut_by_kills:
             return
         is_killed = bool(self.account.strikes) and self.account.strikes[-1][0] != "restart"

@@ -18,11 +18,13 @@ from test_server import needs_ipv6
 
 from duel_daemon import limits
 from duel_daemon.archivist import Archivist
+from duel_daemon.door import REFUSING_SECONDS
 from duel_daemon.journal import Journal
 from duel_daemon.limits import GateLimits
 from duel_daemon.listening import listen
 from duel_daemon.memory import Memory
 from duel_daemon.server import Server
+from duel_daemon.service import Service
 from duel_daemon.settings import Settings
 
 PROMPT = "Enter your chosen divisor: "
@@ -695,6 +697,42 @@ async def test_how_often_the_log_says_a_thing_is_for_the_operator_to_say(autojum
         await refusal(place)
     once = f"{HERE} is refused: at-once"
     assert warnings(caplog) == [once, f"{once} (1 more before)", once]
+
+
+# What systemd holds for us.
+
+
+class Told(Service):
+    """What systemd would be told of connections."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[str] = []
+        self.forgotten: list[str] = []
+
+    def keep(self, name: str, sock: socket.socket) -> None:
+        self.kept.append(name)
+
+    def forget(self, name: str) -> None:
+        self.forgotten.append(name)
+
+
+async def test_of_a_crowd_that_is_refused_systemd_hears_once_a_second(autojump_clock):
+    async with open_house(per_address=2) as place:
+        place.server.service = told = Told()
+        for _ in range(2):
+            comes(place)
+        assert len(told.kept) == 2
+        for number in range(3):
+            for _ in range(100):
+                assert await refusal(place) == AT_ONCE.format(2)
+            assert len(told.kept) == 3 + number
+            assert told.forgotten == told.kept[2:]
+            await trio.sleep(REFUSING_SECONDS)
+        await refusal(place)
+        await comes(place, THERE).reads(NAME_PROMPT)  # in the middle of it
+        assert len(told.kept) == 7
+        assert told.forgotten == told.kept[2:6]
 
 
 # After a restart.

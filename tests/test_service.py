@@ -14,9 +14,13 @@ from pathlib import Path
 import attrs
 import pytest
 import trio
+import trio.testing
 from notify import Manager, spawn
 
-from duel_daemon.service import SEND_SECONDS, VARIABLES, Service
+from duel_daemon.listening import listen
+from duel_daemon.server import Server
+from duel_daemon.service import ROOM_SECONDS, SEND_SECONDS, VARIABLES, Message, Service
+from duel_daemon.settings import Settings
 
 PARROT = (sys.executable, str(Path(__file__).with_name("parrot.py")))
 
@@ -78,6 +82,7 @@ async def test_without_systemd_nothing_happens(pair: tuple[socket.socket, socket
     service.stopping()
     service.keep("c1", pair[0])
     service.forget("c1")
+    await service.room()
     await service.feed_watchdog()
 
 
@@ -202,6 +207,44 @@ def test_a_systemd_that_is_gone_is_a_warning(ear: Ear, caplog: pytest.LogCapture
     with caplog.at_level(logging.WARNING):
         service.ready()
     assert "systemd was not told 'READY=1': Connection refused" in caplog.text
+
+
+# Room for one more.
+
+
+async def test_a_newcomer_is_accepted_once_systemd_can_hold_the_connection(
+    stuck: Service, ear: Ear, mock_clock: trio.testing.MockClock
+) -> None:
+    listeners = listen(("127.0.0.1",), 0)
+    server = Server(Settings(state="none"), listeners, service=stuck)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(server.run)
+        async with await trio.open_tcp_stream(*listeners[0].getsockname()) as newcomer:
+            await trio.testing.wait_all_tasks_blocked()
+            assert not server.door.inside
+            heard = ear.hears_all()
+            assert (await newcomer.receive_some()).startswith(b"* Welcome")
+            assert "FDNAME=c1" not in "".join(heard)
+            assert "FDSTORE=1\nFDPOLL=0\nFDNAME=c1" in ear.hears_all()
+            server.stop()
+
+
+async def test_one_long_wait_for_room_is_enough(
+    stuck: Service, ear: Ear, autojump_clock: trio.testing.MockClock
+) -> None:
+    began = trio.current_time()
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):  # at several ports
+            nursery.start_soon(stuck.room)
+    await stuck.room()
+    assert trio.current_time() - began == ROOM_SECONDS
+    ear.hears_all()
+    await stuck.room()
+    stuck.status("systemd reads again")
+    while stuck._send(Message("READY=1")):
+        pass
+    await stuck.room()
+    assert trio.current_time() - began == 2 * ROOM_SECONDS
 
 
 # The watchdog.
