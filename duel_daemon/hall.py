@@ -409,7 +409,7 @@ class Hall:
     def stop_watching(self, player: Player) -> None:
         if player.watching is not None:
             table, player.watching = player.watching, None
-            table.unwatch(player)
+            table.unwatch(player, trio.current_time())
 
     def _drop_pending(self, player: Player, why: str, but: Iterable[Player] = ()) -> None:
         """Nothing of theirs is open any more; whoever waited for an answer hears why."""

@@ -1,11 +1,17 @@
 """Who sits where at a table, and who looks on."""
 
+import math
+
 import attrs
 
 from duel_daemon.contestant import Contestant, House
 from duel_daemon.events import Seat
 from duel_daemon.match import Match, Mirror, Series, Side
 from duel_daemon.terms import Terms
+
+# How often the players are told who comes and goes: so many times in so long.
+WATCH_TELLINGS = 4
+WATCH_SECONDS = 60.0
 
 
 @attrs.define(eq=False)
@@ -17,6 +23,8 @@ class Seating:
     series: Series = attrs.field(init=False)
     watchers: list[Contestant] = attrs.field(factory=list, init=False)
     is_over: bool = attrs.field(default=False, init=False)
+    _told_watching: int = attrs.field(default=0, init=False)
+    _told_at: tuple[float, ...] = attrs.field(default=(-math.inf,) * WATCH_TELLINGS, init=False)
 
     @series.default
     def _as_agreed(self) -> Series:
@@ -52,19 +60,23 @@ class Seating:
         for contestant in (*self.sides, *self.watchers):
             contestant.house(*lines)
 
-    def watch(self, watcher: Contestant) -> None:
+    def watch(self, watcher: Contestant, now: float) -> None:
         self.watchers.append(watcher)
-        self.tell_watch_count()
+        self.tell_watch_count(now)
 
-    def unwatch(self, watcher: Contestant) -> None:
+    def unwatch(self, watcher: Contestant, now: float) -> None:
         self.watchers.remove(watcher)
-        self.tell_watch_count()
+        self.tell_watch_count(now)
 
-    def tell_watch_count(self) -> None:
-        """To the two who are watched, while they play."""
-        if self.is_over:
-            return
+    def tell_watch_count(self, now: float) -> None:
+        """To the two who are watched, while they play; but not each time.
+
+        Nobody can flood them by coming and going. What is not told at once is told with a turn.
+        """
         count = len(self.watchers)
+        if count == self._told_watching or self.is_over or now < self._told_at[0] + WATCH_SECONDS:
+            return
+        self._told_watching, self._told_at = count, (*self._told_at[1:], now)
         texts = {0: "Nobody is watching any more.", 1: "1 person is watching."}
         for side in self.sides:
             side.house(texts.get(count, f"{count} people are watching."))

@@ -145,8 +145,7 @@ class Table(Seating):
             contestant.tell(self._if_lost(side))
         for watcher in self.watchers:  # whoever watched the last game of these two
             watcher.house("They play again.", *self.introduction(self.game_text))
-        if self.watchers:
-            self.tell_watch_count()
+        self.tell_watch_count(trio.current_time())
         self._open_duel()
 
     @property
@@ -400,6 +399,8 @@ class Table(Seating):
         elif isinstance(last, TurnBegan):
             if not last.is_first:
                 self._set_clock()
+            if len(self.watchers) != self._told_watching:
+                self.tell_watch_count(trio.current_time())
             self._ask(last.mover)
 
     def _tell(self, events: Events) -> None:

@@ -10,10 +10,12 @@ from kit import Person, Place, open_house
 from duel_daemon.duel import Duel, Game
 from duel_daemon.retelling import TURNS_RETOLD, transcript
 from duel_daemon.rulebooks import SHELF, RuleBook
+from duel_daemon.seating import WATCH_SECONDS, WATCH_TELLINGS
 from duel_daemon.survey import Restriction
 
 each_book = pytest.mark.parametrize("book", SHELF, ids=lambda book: book.slug)
 
+PROMPT = "Enter your chosen divisor: "
 HEADER = "Type unwatch to stop watching.\n"
 OVER = "* The game is over. Stay in case they play again, or type unwatch.\n"
 
@@ -204,6 +206,39 @@ async def test_players_are_told_how_many_watch(autojump_clock) -> None:
         assert "15" not in await cleo.reads_for(1)
         await cleo.types("unwatch")
         await cleo.reads("* You are not watching anything.\n")
+
+
+async def test_players_are_not_flooded_by_whoever_comes_to_watch_and_goes(autojump_clock) -> None:
+    async with open_house(turn_seconds=0) as place:
+        anna, ben = await place.pair()
+        cleo = await place.comes_as("Cleo")
+        began = trio.current_time()
+        for _ in range(100):
+            await cleo.types("watch Anna")
+            await cleo.reads("Type unwatch")
+            await cleo.types("unwatch")
+            await cleo.reads("* You are back in the lobby.\n")
+            await trio.sleep(0.5)
+        took = trio.current_time() - began
+        for person in (anna, ben):
+            text = await person.reads_for(0.1)
+            assert 1 <= text.count(" watching") <= WATCH_TELLINGS * (1 + took / WATCH_SECONDS)
+
+
+async def test_who_watches_is_told_with_a_turn_if_it_was_too_often_before(autojump_clock) -> None:
+    async with open_house(turn_seconds=0) as place:
+        anna, ben = await place.pair()
+        for number in range(6):
+            await watcher(place, f"Cleo-{'abcdef'[number]}")
+        for person in (anna, ben):
+            text = await person.reads_for(WATCH_SECONDS)
+            assert text.endswith("* 4 people are watching.\n" + PROMPT * (person is anna))
+            assert text.count("watching") == WATCH_TELLINGS
+        await anna.types("15")
+        for person in (anna, ben):
+            await person.reads("Proper divisors of 45: 3,5,9,15\n* 6 people are watching.\n")
+        await ben.types("15")
+        assert "watching" not in await anna.reads_for()
 
 
 async def test_watching_another_duel_ends_watching_the_first(autojump_clock) -> None:

@@ -1,5 +1,7 @@
 """What a player can look at: help, rules, who is here, what is played; and watching."""
 
+import trio
+
 from duel_daemon import commands
 from duel_daemon.commands import Place, Unknown
 from duel_daemon.hall import Hall
@@ -122,7 +124,7 @@ async def _sit_down(hall: Hall, player: Player, table: Table) -> None:
         player.house("While you watch, you are not looking for an opponent.")
     player.tell(text)
     player.watching = table
-    table.watch(player)
+    table.watch(player, trio.current_time())
 
 
 async def unwatch(hall: Hall, player: Player, words: str) -> None:
