@@ -13,6 +13,7 @@ import attrs
 import trio
 
 from duel_daemon.limits import Gate, GateLimits, OncePer, address_key, networks
+from duel_daemon.logs import where
 from duel_daemon.narrator import CLOSED, house
 from duel_daemon.peer import RECEIVE_BYTES, Peer, PeerLimits
 from duel_daemon.settings import Settings
@@ -93,7 +94,8 @@ class Door:
 
     def came_in(self, peer: Peer) -> None:
         self._inside.add(peer)
-        self._unnamed[peer] = None
+        if not self._gate.trusts(peer.address):
+            self._unnamed[peer] = None
         while len(self._unnamed) > self.settings.max_unnamed:  # more than one too many: a new limit
             longest = next(iter(self._unnamed))
             self.log_once(logging.WARNING, "crowded", "over %d connections without a name",
@@ -109,11 +111,25 @@ class Door:
         self._inside.discard(peer)
         self._unnamed.pop(peer, None)
         self._gate.left(peer.address)
-        if peer.offence:
-            self._gate.offend(peer.address, trio.current_time(), peer.offence)
+        if (offence := peer.offence) is not None:
+            self._gate.offend(peer.address, trio.current_time(), offence.weight)
+            self.log_once(logging.INFO, offence.text, "%s, from %s, is no player: %s",
+                          peer.ident, peer.address, offence.text)  # fmt: skip
 
-    def log_once(self, level: int, kind: str, text: str, *args: object) -> None:
-        """The log says each thing once a minute, however often it happens."""
+    def log_end(self, peer: Peer) -> None:
+        """A connection that died; of a stranger without a name nobody wants to know."""
+        level = logging.DEBUG if peer in self._unnamed else logging.INFO
+        log.log(level, "%s is lost: %s", peer.ident, peer.lost)
+
+    def log_mistake(self, peer: Peer, exc: BaseException) -> None:
+        """A mistake of ours, with its traceback; the same again is only counted."""
+        self.log_once(logging.ERROR, where(exc), "%s: a mistake of ours", peer.ident, exc=exc)
+
+    def log_once(
+        self, level: int, kind: str, text: str, *args: object, exc: BaseException | None = None
+    ) -> None:
+        """The log says each thing once in `log_seconds`, however often it happens."""
         unsaid = self._said.ask(kind, trio.current_time())
         if unsaid is not None:
-            log.log(level, f"{text}%s", *args, f" ({unsaid} more before)" if unsaid else "")
+            more = f" ({unsaid} more before)" if unsaid else ""
+            log.log(level, f"{text}%s", *args, more, exc_info=exc)

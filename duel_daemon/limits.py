@@ -67,6 +67,19 @@ def _network(word: str) -> Network:
 # Connections.
 
 
+class Offence(enum.Enum):
+    """What no person does, in words for the log, and for how many it counts."""
+
+    def __init__(self, text: str, weight: float) -> None:
+        self.text = text
+        self.weight = weight
+
+    OTHER_PROTOCOL = "another protocol", 1.0
+    TOO_MUCH = "more than a person's client sends", 2.0
+    WRONG_CODES = "wrong codes", 2.0
+    NO_NAME = "no name in time", 0.5
+
+
 class Why(enum.Enum):
     """Why somebody is not admitted; the values are stable, for the log."""
 
@@ -163,6 +176,9 @@ class Gate:
         parsed = _parsed(address)
         if not self._is_trusted(parsed):
             self._add_offence(self._past(_key(address, parsed), now), now, weight)
+
+    def trusts(self, address: str) -> bool:
+        return self._is_trusted(_parsed(address))
 
     def connected(self, address: str) -> int:
         return self._connected.get(address_key(address), 0)

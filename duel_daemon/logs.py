@@ -6,6 +6,7 @@ Players' names and lines reach a log only neutralised, so nothing here can be fo
 import logging
 import os
 import sys
+import traceback
 from collections.abc import Mapping
 
 # syslog levels, which the journal reads from a "<n>" at the head of a line
@@ -29,6 +30,13 @@ class JournalFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         prefix = next((syslog for level, syslog in _JOURNAL_LEVELS if record.levelno >= level), 7)
         return "\n".join(f"<{prefix}>{line}" for line in super().format(record).splitlines())
+
+
+def where(exc: BaseException) -> str:
+    """What an exception is and where it was raised: the same for the same mistake."""
+    while isinstance(exc, BaseExceptionGroup):
+        exc = exc.exceptions[0]
+    return f"{type(exc).__name__} {traceback.extract_tb(exc.__traceback__, limit=-1)}"
 
 
 def is_journal(environ: Mapping[str, str], stream_fd: int) -> bool:

@@ -15,7 +15,7 @@ import attrs
 import trio
 
 from duel_daemon import wire
-from duel_daemon.limits import LineRate
+from duel_daemon.limits import LineRate, Offence
 from duel_daemon.narrator import CLOSED, house
 from duel_daemon.wire import Signal
 
@@ -36,10 +36,6 @@ class Gone(Exception):  # noqa: N818 - an end, not an error
 
 class Quit(Gone):
     """Somebody leaves for good, or is sent away: there is nothing to come back to."""
-
-
-class WrongProtocol(Gone):
-    """The first bytes were not typed by a person."""
 
 
 @attrs.define(eq=False)
@@ -80,8 +76,8 @@ class Peer:
     ) -> None:
         self.ident = ident
         self.address = address
-        self.offence = 0.0
-        """How much of what it did no person does."""
+        self.offence: Offence | None = None
+        """What it did that no person does."""
         self.ascii_only = False
         self.lost = ""
         """Why the connection is dead, if it is; nothing can be said to it any more."""
@@ -105,6 +101,7 @@ class Peer:
         self._in_a_row = 0
         self._is_drained = False
         self._has_ended = False
+        self._is_hurried = False
         self._said: list[str] = []
         self._prompt: str | None = None
         self._prompt_is_open = False
@@ -286,7 +283,7 @@ class Peer:
         if self._decoder.telnet and (replies := self._decoder.take_replies()):
             self._send(replies)
         if self._decoder.overrun:
-            self.offence = 2.0
+            self.offence = Offence.TOO_MUCH
             raise Gone("more than a person's client sends", f"That was too much. {CLOSED}")
         if self.keep_wire is not None and (state := self._decoder.freeze()) != self.wire_state:
             self.wire_state = state
@@ -299,9 +296,10 @@ class Peer:
         self._first_bytes += data[:FIRST_BYTES]
         protocol = wire.wrong_protocol(self._first_bytes)
         if protocol is not None:
-            self.offence = 1.0
-            raise WrongProtocol(protocol)
-        if len(self._first_bytes) >= FIRST_BYTES or not _ENDS.isdisjoint(self._first_bytes):
+            self.offence = Offence.OTHER_PROTOCOL
+            no = f"No {protocol} here, but a game for nc or telnet. {CLOSED}"
+            raise Quit(f"spoke {protocol}", no)
+        if len(self._first_bytes) >= FIRST_BYTES or wire.is_judged(self._first_bytes):
             self._first_bytes = None
 
     def _answer(self, signal: Signal | str) -> None:
@@ -332,7 +330,8 @@ class Peer:
             self.scope.cancel()
 
     def send_away(self, text: str) -> None:
-        """Its own task ends it at once, with these last words."""
+        """Its own task ends it at once, with these last words; nobody waits until they are read."""
+        self._is_hurried = True
         self.ask(None)
         self.say(text)
         self.scope.cancel()
@@ -342,18 +341,19 @@ class Peer:
 
         close() with unread input resets the connection, and the last words may be lost with it:
         so shut down, and read what still comes until the other side closes too. The caller knows
-        how long to wait for that.
+        how long to wait for that. In a hurry, only what has come is read.
         """
         self._prompt = None
         self.deliver()
-        if self._backlog:
+        if self._backlog and not self._is_hurried:
             await self._send_backlog()
         try:
             if not self.lost:
                 self._sock.shutdown(socket.SHUT_WR)
             while not self.lost and not self._has_ended:
-                await trio.lowlevel.wait_readable(self._sock)
-                self._has_ended = not self._sock.recv(RECEIVE_BYTES)
+                if not self._is_hurried:
+                    await trio.lowlevel.wait_readable(self._sock)
+                self._has_ended = not self._sock.recv(RECEIVE_BYTES) or self._is_hurried
         except OSError:
             pass  # the other side has closed already
 
@@ -368,8 +368,6 @@ class Peer:
             self._sock.shutdown(socket.SHUT_RDWR)  # close() alone does not, if systemd holds it too
         self._sock.close()
 
-
-_ENDS = frozenset(b"\r\n")
 
 _ANSWERS: dict[Signal | str, str] = {
     Signal.TOO_LONG: "That line was too long ({} bytes at most). Nothing was done.",

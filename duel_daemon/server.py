@@ -237,21 +237,22 @@ class Server:
                         await self._finish(peer)
                     self._part(peer)
                     nursery.cancel_scope.cancel()
-        except* Exception:  # from a task beside the visit
-            log.exception("%s: a mistake of ours", peer.ident)
+        except* Exception as group:  # from a task beside the visit
+            self.door.log_mistake(peer, group)
         finally:
             self.door.left(peer)
 
     async def _serve_safely(self, peer: Peer, serve: Callable[[], Awaitable[None]]) -> None:
         try:
             with peer.scope:
+                await trio.lowlevel.checkpoint_if_cancelled()  # sent away before it was welcomed
                 await serve()
-        except Exception:
-            log.exception("%s: a mistake of ours", peer.ident)
+        except Exception as exc:
+            self.door.log_mistake(peer, exc)
             peer.ask(None)
             peer.say(house(f"Something went wrong on our side, sorry. {CLOSED}"))
         if peer.scope.cancelled_caught and peer.lost:
-            log.info("%s is lost: %s", peer.ident, peer.lost)
+            self.door.log_end(peer)
 
     @property
     def _hands_over(self) -> bool:

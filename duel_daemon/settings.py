@@ -160,8 +160,10 @@ class Settings:
     code_tries: int = live(LIMITS, whole(1, 100), 3, "wrong return codes, then closed",
         "In one connection. More than a typing mistake or two is somebody who guesses.")
     trusted: str = live(LIMITS, NETWORKS, "", "addresses without such limits",
-        "Addresses and networks, separated by commas.", means="none",
-        such_as="192.168.1.0/24")
+        "Addresses and networks, separated by commas. For them there is no max_unnamed, no "
+        "per_address, no new_per_minute and no wait. What guards the other players' time holds for "
+        "them too: max_connections, and how fast lines are taken.",
+        means="none", such_as="192.168.1.0/24")
     line_burst: int = live(LIMITS, whole(1, 1_000_000), 10, "lines that are taken at once",
         "Then lines_per_second; what comes faster waits, nothing is lost.")
     lines_per_second: int = live(LIMITS, whole(1, 1_000_000), 4, "lines a second after these")

@@ -12,11 +12,12 @@ import trio
 from duel_daemon import commands, names
 from duel_daemon.commands import WORDS, Order, Place
 from duel_daemon.hall import Hall
+from duel_daemon.limits import Offence
 from duel_daemon.names import Refusal
 from duel_daemon.narrator import CLOSED, house, seconds
 from duel_daemon.orders import carry_out
 from duel_daemon.orders.looking import help_lines, rules_lines, who_lines
-from duel_daemon.peer import Gone, Peer, Quit, WrongProtocol
+from duel_daemon.peer import Gone, Peer, Quit
 from duel_daemon.player import Player
 from duel_daemon.terms import Wish
 from duel_daemon.textwidth import wrapped
@@ -32,29 +33,27 @@ KEPT = "The seat of {name} is kept. To take it, type {name} and the code from be
 async def visit(hall: Hall, peer: Peer) -> None:
     """Serve a new connection until it ends. Nothing but trio's Cancelled gets out of here."""
     try:
-        await _stay(hall, peer, await _arrive(hall, peer))
-    except WrongProtocol as exc:
-        peer.ask(None)
-        peer.say(house(f"No {exc} here, but a game for nc or telnet. {CLOSED}"))
-        log.info("%s spoke %s", peer.ident, exc)
+        player = await _arrive(hall, peer)
     except Gone as exc:
-        _bid_farewell(peer, exc)
+        _bid_farewell(peer, exc, logging.DEBUG)  # a thousand of these must not fill the log
+    else:
+        await go_on(hall, player)
 
 
 async def go_on(hall: Hall, player: Player) -> None:
-    """Serve a connection that outlived the process which served it before."""
+    """Serve a connection whose name is known; it may have outlived the process before this one."""
     peer = player.peer
     try:
         await _stay(hall, peer, player)
     except Gone as exc:
-        _bid_farewell(peer, exc)
+        _bid_farewell(peer, exc, logging.INFO)
 
 
-def _bid_farewell(peer: Peer, exc: Gone) -> None:
+def _bid_farewell(peer: Peer, exc: Gone, level: int) -> None:
     peer.ask(None)
     if exc.farewell:
         peer.say(house(exc.farewell))
-    log.info("%s is gone: %s", peer.ident, exc)
+    log.log(level, "%s is gone: %s", peer.ident, exc)
 
 
 async def _stay(hall: Hall, peer: Peer, player: Player) -> None:
@@ -95,9 +94,9 @@ async def _arrive(hall: Hall, peer: Peer) -> Player:
             elif (name := _named(hall, peer, line)) is not None:
                 peer.ask(None)
                 return _enter(hall, peer, name)
-        peer.offence = 2.0
+        peer.offence = Offence.WRONG_CODES
         raise Quit("wrong codes", f"Too many wrong codes. {CLOSED}")
-    peer.offence = 0.5
+    peer.offence = Offence.NO_NAME
     late = f"No name within {seconds(hall.settings.name_seconds)}. {CLOSED}"
     raise Quit("no name in time", late)
 

@@ -408,6 +408,7 @@ def encode(text: str, ascii_only: bool = False) -> bytes:
 
 # Other protocols
 
+_LINE_ENDS = frozenset(b"\r\n")
 _ENOUGH_BYTES = 16  # to judge a line that has not ended
 
 # A word of capitals and digits after a name may be a return code; what else follows tells apart
@@ -435,7 +436,7 @@ _BINARIES = tuple(
     (name, re.compile(pattern, re.DOTALL))
     for name, pattern in (
         ("TLS", rb"\x16\x03[\x00-\x04]|\x80.\x01\x03[\x00-\x03]"),
-        ("PROXY", rb"\r\n\r\n\x00\r\nQUIT\n"),
+        ("PROXY", rb"\r\n\r\n\x00"),
         ("SMB", rb"\x00...[\xfe\xff]SMB"),
         ("SOCKS", rb"\x04[\x01\x02](?=.{0,5}[\x00\x80-\xff]).{6}|\x05[\x01-\x09]\x00"),
         ("MQTT", rb"\x10.{1,4}\x00[\x04\x06]MQ"),
@@ -448,10 +449,18 @@ _BINARIES = tuple(
 )
 
 
+def is_judged(first: bytes) -> bool:
+    """Whether more bytes would tell no more: the first line has ended.
+
+    But PROXY's binary header begins like somebody who presses Enter twice.
+    """
+    return not _LINE_ENDS.isdisjoint(first) and not b"\r\n\r\n".startswith(first)
+
+
 def wrong_protocol(first: bytes) -> str | None:
     """Whose the first bytes of a connection are, if not a player's.
 
-    Ask again as they grow, until the first line has ended; one begun is judged from 16 bytes on.
+    Ask again as they grow, until all is judged; a line begun is, from 16 bytes on.
     """
     line, *ended = re.split(rb"[\r\n]", first, maxsplit=1)
     texts = _TEXTS if ended or len(first) >= _ENOUGH_BYTES else ()

@@ -149,6 +149,36 @@ async def test_a_crowd_without_names_is_bounded_and_still_anybody_can_enter(auto
         await honest.reads("1 person is here")
 
 
+async def test_whoever_made_room_at_the_door_counts_no_longer(autojump_clock):
+    """However they take it: a flood at the door must not make the house look full."""
+    async with open_house(max_unnamed=2, max_connections=5) as place:
+        anna, ben = await place.pair()
+        crowd = []
+        for number in range(50):
+            crowd.append(comes(place, f"198.51.100.{number}"))
+            await crowd[-1].send(b"x" * 100)
+            await trio.testing.wait_all_tasks_blocked()
+            assert len(place.server.door.inside) <= 4
+        assert trio.current_time() == 0
+        for person in crowd[:-2]:
+            assert (await person.reads_to_the_end()).endswith(f"\n{CROWDED}")
+        await anna.reads(PROMPT)
+        await play_on(anna, ben, "30")
+
+
+async def test_strangers_do_not_push_out_whoever_is_trusted(autojump_clock):
+    async with open_house(max_unnamed=2, trusted=HERE) as place:
+        pupils = [comes(place, HERE) for _ in range(5)]
+        strangers = [comes(place, THERE) for _ in range(5)]
+        for person in (*pupils, *strangers[3:]):
+            assert CLOSED not in await person.reads_for(0.1)
+        for person in strangers[:3]:
+            assert (await person.reads_to_the_end()).endswith(CROWDED)
+        for number, pupil in enumerate(pupils):
+            await pupil.types(f"Pupil-{'abcde'[number]}")
+            await pupil.reads("* Welcome, Pupil-")
+
+
 async def test_no_name_in_time_makes_room_for_others(autojump_clock):
     async with open_house(name_seconds=60, max_unnamed=1, return_seconds=0) as place:
         somebody = comes(place)
@@ -579,6 +609,7 @@ async def test_the_log_says_each_thing_once_a_minute(autojump_clock, caplog):
         await refusal(place, THERE)
         comes(place, ELSEWHERE)
         await trio.sleep(2)
+        reconfigure(place, max_unnamed=100)
         comes(place, "192.0.2.4")
         for _ in range(50):
             await refusal(place, "192.0.2.5")
@@ -597,6 +628,41 @@ async def test_the_log_says_each_thing_once_a_minute(autojump_clock, caplog):
     assert warnings(caplog)[:4] == once
 
 
+async def test_a_scan_leaves_a_handful_of_lines_in_the_log(autojump_clock, caplog):
+    """A thousand who connect and say nothing, little, or what no person says."""
+    chosen = {"per_address": 40, "new_per_minute": 120, "name_seconds": 5, "max_connections": 300}
+    async with open_house(**chosen) as place:
+        for number in range(1000):
+            person = comes(place, f"198.51.100.{number % 250}" if number % 2 else LOOPBACK)
+            with contextlib.suppress(BrokenPipeError):
+                await person.send(
+                    (b"", HTTP, b"x", b"Anna AAAA-AAAA\n" * 3, b"\x16\x03\x01")[number % 5]
+                )
+            if number % 3:
+                person.hangs_up()
+            await trio.testing.wait_all_tasks_blocked()
+        await trio.sleep(10)
+        for person in place.people:
+            person.hangs_up()
+        await trio.sleep(10)
+        assert counters(place) == [0, 0, 0]
+    said = [r.getMessage() for r in caplog.records if r.levelno >= logging.INFO]
+    assert 2 <= len(said) <= 10, said
+    assert any("is no player: another protocol" in text for text in said)
+
+
+async def test_a_player_who_goes_is_logged_and_a_stranger_is_not(autojump_clock, caplog):
+    async with open_house() as place:
+        await comes_as(place, "Anna")
+        comes(place)
+        await trio.testing.wait_all_tasks_blocked()
+        for person in place.people:
+            person.hangs_up()
+        await trio.sleep(2)
+    gone = [r.getMessage() for r in caplog.records if "is gone" in r.getMessage()]
+    assert gone == ["c1 is gone: end of input"]
+
+
 async def test_a_64_of_ipv6_is_one_thing_in_the_log(autojump_clock, caplog):
     async with open_house(per_address=1) as place:
         for number in range(1, 100):
@@ -604,7 +670,7 @@ async def test_a_64_of_ipv6_is_one_thing_in_the_log(autojump_clock, caplog):
     assert warnings(caplog) == ["2001:db8::2 is refused: at-once"]
 
 
-async def test_each_connection_costs_at_most_a_line_or_two_of_the_log(autojump_clock, caplog):
+async def test_each_connection_costs_at_most_two_lines_of_the_log(autojump_clock, caplog):
     async with open_house() as place:
         for data in (HTTP, b"\x16\x03\x01\x02\x00\x01", b"x" * 70_000, b"Anna\nquit\n", b""):
             person = comes(place)

@@ -116,8 +116,9 @@ async def log_of(place, data):
 
 
 LOG_LINE = re.compile(
-    r"c\d+ (connects from 127\.0\.0\.1|is (now )?[\w-]+(, from 127\.0\.0\.1)?|spoke \w+"
+    r"c\d+ (connects from 127\.0\.0\.1|is (now )?[\w-]+(, from 127\.0\.0\.1)?"
     r"|is gone: [\w ':-]+|is lost: .+)"
+    r"|c\d+, from 127\.0\.0\.1, is no player: [\w ']+( \(\d+ more before\))?"
     r"|d\d+ (begins|ended): [\w ,-]+"
 )
 

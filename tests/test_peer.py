@@ -8,7 +8,7 @@ import trio
 import trio.testing
 from kit import NAME_PROMPT, open_house
 
-from duel_daemon.peer import Gone, Peer, PeerLimits, Post, WrongProtocol
+from duel_daemon.peer import Gone, Peer, PeerLimits, Post, Quit
 
 PROMPT = "Enter your chosen divisor: "
 
@@ -360,7 +360,7 @@ async def test_another_protocol_is_recognised_however_it_is_cut(pipe):
                 await trio.testing.wait_all_tasks_blocked()
 
         nursery.start_soon(drip)
-        with pytest.raises(WrongProtocol, match="HTTP"):
+        with pytest.raises(Quit, match="spoke HTTP"):
             await peer.line()
 
 

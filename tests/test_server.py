@@ -227,6 +227,34 @@ async def test_a_mistake_before_there_is_a_name_ends_that_connection_alone(monke
     assert len(errors(caplog)) == 1
 
 
+async def test_the_same_mistake_is_logged_once_and_counted(autojump_clock, monkeypatch, caplog):
+    """Whoever has found out how to make one must not be able to fill the disk with tracebacks."""
+    async with open_house() as place:
+        monkeypatch.setattr(Hall, "enter", None)
+        for _ in range(20):
+            ben = place.comes()
+            await ben.types("Ben")
+            assert (await ben.reads_to_the_end()).endswith(SORRY)
+            ben.hangs_up()
+        monkeypatch.setattr(Hall, "enter", lambda hall, *_: 1 / 0)  # another one
+        for _ in range(20):
+            ben = place.comes()
+            await ben.types("Ben")
+            await ben.reads_to_the_end()
+            ben.hangs_up()
+        await trio.sleep(60)
+        ben = place.comes()
+        await ben.types("Ben")
+        await ben.reads_to_the_end()
+    told = [record.getMessage() for record in errors(caplog)]
+    assert told == [
+        "c1: a mistake of ours",
+        "c21: a mistake of ours",
+        "c41: a mistake of ours (19 more before)",
+    ]
+    assert all(record.exc_info for record in errors(caplog))
+
+
 async def test_a_mistake_beside_a_visit_ends_that_connection_alone(monkeypatch, caplog):
     async def wrong():
         raise RuntimeError("a bug")

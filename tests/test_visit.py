@@ -1,5 +1,6 @@
 """One connection from greeting to farewell: the name, the lobby, and every way to leave."""
 
+import contextlib
 import logging
 import re
 
@@ -244,6 +245,37 @@ async def test_a_web_page_cannot_post_a_resignation(size, caplog):
         await anna.reads(PROMPT)
         await anna.types("30")
         await ben.reads(f"{PROMPT}30\n")
+
+
+PROXY_2 = b"\r\n\r\n\x00\r\nQUIT\n\x21\x11\x00\x0c\x7f\x00\x00\x01\x7f\x00\x00\x01\x80\xe8\x0f\xa0"
+
+
+@pytest.mark.parametrize("size", range(1, 13))
+async def test_a_proxys_header_is_known_though_it_begins_like_somebody_who_presses_enter(size):
+    async with open_house(return_seconds=60) as place:
+        stranger = place.comes()
+        await stranger.reads(NAME_PROMPT)
+        for packet in (PROXY_2[:size], PROXY_2[size:]):
+            with contextlib.suppress(BrokenPipeError):
+                await stranger.send(packet)
+            await trio.testing.wait_all_tasks_blocked()
+        text = await stranger.reads_to_the_end()
+        assert text.endswith(
+            "* No PROXY here, but a game for nc or telnet. The connection is closed.\n"
+        )
+        assert "Goodbye" not in text  # its QUIT was no quit
+        stranger.hangs_up()
+        assert await all_is_empty(place)
+
+
+@pytest.mark.parametrize("keys", [b"\r\n\r\n", b"\r\n", b"\r\0\r\0", b"\n\n", b"\r\n\r\nwho\r\n"])
+async def test_whoever_presses_enter_first_is_a_guest(autojump_clock, keys):
+    async with open_house() as place:
+        somebody = place.comes()
+        await somebody.send(keys)
+        await somebody.reads("* Welcome, ")
+        await somebody.send(b"help\r\n")
+        await somebody.reads("Everything else:")
 
 
 # The lobby.
