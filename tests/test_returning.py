@@ -336,7 +336,7 @@ async def test_practice_is_not_kept(autojump_clock, settings) -> None:
         anna = await place.comes_as("Anna")
         await anna.types("practice")
         told = await anna.reads("Game Start!")
-        assert "answer the name prompt" not in told
+        assert "connect again and type" not in told
         anna.hangs_up()
         await trio.testing.wait_all_tasks_blocked()
         assert not place.server.hall.tables
