@@ -245,7 +245,6 @@ class Server:
     async def _serve_safely(self, peer: Peer, serve: Callable[[], Awaitable[None]]) -> None:
         try:
             with peer.scope:
-                await trio.lowlevel.checkpoint_if_cancelled()  # sent away before it was welcomed
                 await serve()
         except Exception as exc:
             self.door.log_mistake(peer, exc)

@@ -76,6 +76,7 @@ async def _stay(hall: Hall, peer: Peer, player: Player) -> None:
 
 async def _arrive(hall: Hall, peer: Peer) -> Player:
     """Ask for a name until there is one, or somebody is back."""
+    await trio.lowlevel.checkpoint_if_cancelled()  # sent away already: no welcome after that
     peer.say(house("Welcome to duel-daemon. Type help at any time."))
     peer.say(house(*wrapped(f"The game is {hall.default_terms.text}.", indent="  ")))
     peer.ask(NAME_PROMPT)
