@@ -11,6 +11,9 @@ import attrs
 from duel_daemon.textwidth import SHOWN_CHARACTERS, aligned, either, short
 from duel_daemon.wire import DOT, MOST_LINE_BYTES
 
+MOST_DIGITS = 512  # of a move: what costs a turn is kept as it was typed
+TOO_LONG = "That line is too long."
+
 
 class Place(enum.Flag):
     """Where a player is when a line is typed."""
@@ -375,9 +378,9 @@ def parse(line: str) -> Move | Order | Blank | Unknown:
     if not text:
         return Blank()
     if len(text) > MOST_LINE_BYTES:
-        return Unknown("That line is too long.")
+        return Unknown(TOO_LONG)
     if text.isascii() and text.isdigit():
-        return Move(int(text))
+        return Move(int(text)) if len(text) <= MOST_DIGITS else Unknown(TOO_LONG)
     word, *words = text.split(maxsplit=1)
     found = find(word)
     if isinstance(found, Command):

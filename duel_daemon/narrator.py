@@ -24,6 +24,7 @@ from duel_daemon.events import (
     Wrong,
 )
 from duel_daemon.rulebooks import RuleBook
+from duel_daemon.rulebooks.book import attempt_of
 from duel_daemon.survey import Restriction
 from duel_daemon.textwidth import counted, short_number
 
@@ -92,7 +93,7 @@ def _to_others(game: Game, event: Event) -> str:
         case Moved():
             return f"{game.book.prompt(event.mover)}{event.divisor}\n{text}"
         case TurnLost():
-            return f"{game.book.prompt(event.mover)}{event.fault.attempt}\n{text}"
+            return f"{game.book.prompt(event.mover)}{attempt_of(event.fault)}\n{text}"
         case Ended() if not event.reason.by_the_rules:
             return house(end_sentence(event, game))
         case _:

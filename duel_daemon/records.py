@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 LARGEST_START = 2**63 - 1  # what a database's integer holds; games stay below 10^18
-LONGEST_DIVISOR_BITS = 2048  # what is typed is a line of at most 512 digits: 1,701 bits
+LONGEST_DIVISOR_BITS = 2048  # a move of 512 digits, the longest, has 1,701
 
 Names = tuple[str, str]
 Turns = tuple[tuple[int, float], ...]

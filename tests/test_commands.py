@@ -9,6 +9,7 @@ from duel_daemon.commands import (
     ALIASES,
     BY_NAME,
     COMMANDS,
+    MOST_DIGITS,
     Blank,
     Command,
     Group,
@@ -66,9 +67,10 @@ def test_what_looks_like_a_number_but_is_none_is_told_what_a_move_is(line: str) 
     )
 
 
-def test_a_line_longer_than_the_wire_allows_is_not_read_at_all() -> None:
-    assert commands.parse("9" * MOST_LINE_BYTES) == Move(int("9" * MOST_LINE_BYTES))
-    assert commands.parse("9" * (MOST_LINE_BYTES + 1)) == Unknown("That line is too long.")
+@pytest.mark.parametrize("text", ["9" * (MOST_DIGITS + 1), "x" * (MOST_LINE_BYTES + 1)])
+def test_what_is_longer_than_anybody_means_is_not_read_at_all(text: str) -> None:
+    assert commands.parse("9" * MOST_DIGITS) == Move(int("9" * MOST_DIGITS))
+    assert commands.parse(text) == Unknown("That line is too long.")
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,16 @@ def test_a_lost_turn_is_shown_to_everybody() -> None:
     )
 
 
+def test_of_a_lost_turn_of_512_digits_nobody_reads_them_all() -> None:
+    game = Game(BY_SLUG["number-factor"], 30)
+    told = tell(game, opened(game).play(ONE, int("7" * 512))[:1])
+    sentence = f"{'7' * 20}... is not a proper divisor of 30. Turn lost.\n"
+    assert told.one == sentence
+    assert told.two == f"Choose a proper divisor to divide N: {'7' * 20}...\n{sentence}"
+    told = tell(game, opened(game).play(ONE, 10**19)[:1])
+    assert told.one == f"{10**19} is not a proper divisor of 30. Turn lost.\n"
+
+
 @each_book
 def test_the_others_read_the_question_completed_with_the_divisor(book) -> None:
     game = Game(book, 60)

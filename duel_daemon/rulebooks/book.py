@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 from duel_daemon.events import (
     Ended,
     Event,
+    Fault,
     Moved,
     Opened,
     Passed,
@@ -24,6 +25,8 @@ from duel_daemon.numbers import is_prime
 from duel_daemon.survey import Restriction, Survey, survey
 
 SMALLEST_COMPOSITE = 4
+
+SHOWN_DIGITS = 20  # of a number that cannot be a move: those in play have 19 at most
 
 
 class RuleBook(abc.ABC):
@@ -135,6 +138,12 @@ def winner_of(event: Ended) -> str:
     """The winner's label. An end by the rules always has one."""
     assert event.winner is not None
     return event.winner.label
+
+
+def attempt_of(fault: Fault) -> str:
+    """What was typed, as the others read it: not all of it, if a cat typed it."""
+    digits = str(fault.attempt)
+    return digits if len(digits) <= SHOWN_DIGITS else f"{digits[:SHOWN_DIGITS]}..."
 
 
 def _has_allowed_divisor(number: int, lowest: int, restriction: Restriction) -> bool:

@@ -5,7 +5,7 @@ comes by the last successful move.
 """
 
 from duel_daemon.events import Ended, Moved, Opened, Passed, Seat, TurnBegan, TurnLost, Wrong
-from duel_daemon.rulebooks.book import RuleBook, winner_of
+from duel_daemon.rulebooks.book import RuleBook, attempt_of, winner_of
 
 
 class NumberFactor(RuleBook):
@@ -59,7 +59,7 @@ a row cost you the duel. A slip that is no number at all costs nothing.
         excluded = f"{fault.restriction.value} " if fault.wrong is Wrong.EXCLUDED else ""
         article = "an" if excluded[:1] in ("e", "o") else "a"
         return (
-            f"{fault.attempt} is not {article} {excluded}proper divisor of {fault.number}. "
+            f"{attempt_of(fault)} is not {article} {excluded}proper divisor of {fault.number}. "
             "Turn lost.\n"
         )
 
