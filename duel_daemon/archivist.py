@@ -40,12 +40,6 @@ def in_one_thread() -> RunSync:
     return run_sync
 
 
-async def inline(work: Callable[[], T], /) -> T:
-    """At once, on the event loop: a virtual clock takes a running thread for idleness."""
-    await trio.lowlevel.checkpoint()
-    return work()
-
-
 @attrs.frozen(eq=False)
 class _Waiting:
     record: DuelRecord

@@ -46,12 +46,6 @@ def keeps_the_win(game: Game, number: int, divisor: int) -> bool:
     return outlook(game, game.book.result(number, divisor)) is Outlook.LOSING
 
 
-def winning_moves(game: Game, number: int) -> list[int]:
-    """Every move that keeps the win, ascending. Factors, and lists the divisors."""
-    allowed = allowed_divisors(number, game.book.lowest_divisor, game.restriction)
-    return [divisor for divisor in allowed if keeps_the_win(game, number, divisor)]
-
-
 def winning_move(game: Game, number: int) -> int | None:
     """The move that shows best why the number is won, or None if it is not (or not known to be).
 

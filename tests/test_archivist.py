@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 import trio
+from kit import inline
 from test_store import NOON, a_record
 from trio.testing import wait_all_tasks_blocked
 
 from duel_daemon import archivist
-from duel_daemon.archivist import RETRY_SECONDS, Archivist, inline
+from duel_daemon.archivist import RETRY_SECONDS, Archivist
 from duel_daemon.records import DuelRecord
 from duel_daemon.store import Store, StoreTrouble
 

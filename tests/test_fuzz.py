@@ -26,12 +26,13 @@ import trio.testing
 from conftest import _innermost
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
+from kit import inline
 from test_wire import cut
 
 from duel_daemon import aside, ledger, names
 from duel_daemon import hall as hall_room
 from duel_daemon import table as table_room
-from duel_daemon.archivist import Archivist, inline
+from duel_daemon.archivist import Archivist
 from duel_daemon.commands import COMMANDS
 from duel_daemon.door import Door
 from duel_daemon.hall import Hall
@@ -164,6 +165,8 @@ class Reconfigure:
 
     max_unnamed: int
     per_address: int
+    lines_per_second: int
+    line_seconds: float
 
 
 Action = Come | ComeBack | Type | Move | Send | Paste | Cut | Listen | Wait | Reconfigure
@@ -195,7 +198,9 @@ words = st.one_of(
     st.sampled_from(NAMES),
     games,
     st.builds("{} {}".format, st.sampled_from(NAMES), games),
-    st.sampled_from(["1", "2", "9" * 500, "on", "off", "easy", "perfect", "Nele", "Unal"]),
+    st.sampled_from(
+        ["1", "2", "9" * 500, "9" * 4000, "on", "off", "easy", "perfect", "Nele", "Unal"]
+    ),
     nasty,
 )
 orders = st.builds("{} {}".format, st.sampled_from([c.name for c in COMMANDS]), words)
@@ -230,7 +235,13 @@ actions = st.one_of(
     st.builds(Cut, PERSONS, st.sampled_from(["closes", "resets", "ends", "is kicked"])),
     st.builds(Listen, PERSONS, st.booleans()),
     st.builds(Wait, st.sampled_from([0.3, 1.0, 5.0, 11.0, 31.0, 61.0, 400.0])),
-    st.builds(Reconfigure, st.sampled_from([1, 2, 100]), st.sampled_from([1, 3, 40])),
+    st.builds(
+        Reconfigure,
+        st.sampled_from([1, 2, 100]),
+        st.sampled_from([1, 3, 40]),
+        st.sampled_from([4, 10_000]),
+        st.sampled_from([1, 60]),
+    ),
 )
 choices = st.fixed_dictionaries(
     {
@@ -243,9 +254,11 @@ choices = st.fixed_dictionaries(
         "lobby_idle_seconds": st.sampled_from([0, 300]),
         "outbox_bytes": st.sampled_from([4096, 65536]),
         "line_burst": st.sampled_from([10, 10_000]),
+        "line_bytes": st.sampled_from([512, 4096]),
         "lines_per_second": st.sampled_from([4, 10_000]),
         "per_address": st.sampled_from([3, 40]),
         "max_unnamed": st.sampled_from([2, 100]),
+        "trusted": st.sampled_from(["", "192.0.2.1"]),
     }
 )
 
@@ -446,7 +459,7 @@ class House:
         assert all(peer.nursery is not None for peer in leaving)
         for peer in inside:
             assert len(peer._backlog) <= self.server.settings.outbox_bytes
-            assert held(peer) <= LINE_BYTES
+            assert held(peer) <= self.server.settings.line_bytes
             assert len(peer._lines) <= 4096
         assert len(self.server._nursery.child_tasks) == len(inside)
 
@@ -620,6 +633,9 @@ async def live(house: House, script: list[Action]) -> None:
     assert trio.current_time() < 100 * LONG_SECONDS
 
 
+runs = 0
+
+
 def run(
     script: list[Action],
     chosen: dict[str, object],
@@ -627,6 +643,8 @@ def run(
     heavy_number: int | None,
     seed: int,
 ) -> None:
+    global runs  # noqa: PLW0603 - to be told by make fuzz, which nothing else knows
+    runs += 1
     log = Listener()
     logger = logging.getLogger("duel_daemon")
     before = logger.level
@@ -762,4 +780,4 @@ if __name__ == "__main__":  # make fuzz: without pytest, which bounds the time o
     test_the_same_lines_come_out_however_the_bytes_are_cut()
     test_nothing_in_an_endless_flood_is_kept()
     test_whatever_people_do_the_books_balance()
-    print(f"{EXAMPLES} examples of each: nothing was found.")
+    print(f"{EXAMPLES} examples of each, {runs} days in the house: nothing was found.")

@@ -14,11 +14,11 @@ import trio
 import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
-from kit import NAME_PROMPT, Person, Place
+from kit import NAME_PROMPT, Person, Place, inline
 from test_returning import PROMPT, code_of, comes_back
 
 from duel_daemon import ledger
-from duel_daemon.archivist import Archivist, inline
+from duel_daemon.archivist import Archivist
 from duel_daemon.duel import Game, Turn, replay
 from duel_daemon.events import Seat
 from duel_daemon.journal import COMPACT_BYTES, Journal

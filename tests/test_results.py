@@ -9,9 +9,9 @@ import attrs
 import pytest
 import trio
 import trio.testing
-from kit import Person, Place, open_house
+from kit import Person, Place, inline, open_house
 
-from duel_daemon.archivist import RETRY_SECONDS, Archivist, inline
+from duel_daemon.archivist import RETRY_SECONDS, Archivist
 from duel_daemon.journal import Journal
 from duel_daemon.memory import Memory
 from duel_daemon.records import DuelRecord, Standing

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import trio
 import trio.testing
-from kit import NAME_PROMPT, Person, Place, open_house
+from kit import NAME_PROMPT, Person, Place, inline, open_house
 
-from duel_daemon.archivist import Archivist, inline
+from duel_daemon.archivist import Archivist
 from duel_daemon.journal import Journal
 from duel_daemon.memory import Memory
 from duel_daemon.store import Store
