@@ -1,6 +1,7 @@
 """history, standings and review of an older duel, as players read them."""
 
 import contextlib
+import re
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -151,6 +152,9 @@ async def test_every_duel_of_a_match_is_recorded(tmp_path: Path, autojump_clock)
 # history.
 
 
+when = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
+
+
 async def test_history_is_one_s_own_the_newest_first(autojump_clock, kept: Kept) -> None:
     anna, ben = await kept.place.pair()
     await play(anna, ben)
@@ -158,13 +162,25 @@ async def test_history_is_one_s_own_the_newest_first(autojump_clock, kept: Kept)
     await ben.types("rematch")
     await play(ben, anna, 15)
     told = await answer(anna, "history")
-    heading, first, second, hint = [line for line in told.splitlines() if line.startswith("* ")][
-        -4:
-    ]
-    assert heading == "* The last duels of Anna:"
-    assert " ".join(first.split()) == "* 2 Ben against Anna divisor-duel 60 Ben won"
-    assert " ".join(second.split()) == "* 1 Anna against Ben divisor-duel 60 Ben won"
-    assert hint == "* Type review and a number to look at one: review 2"
+    assert when.sub("(when)", told[told.index("* The last") :]) == (
+        "* The last duels of Anna:\n"
+        "* duel  when              against  game\n"
+        "* 2     (when)  Ben      divisor-duel 60  lost\n"
+        "* 1     (when)  Ben      divisor-duel 60  lost\n"
+        "* Type review and the number of a duel to look at it: review 2\n"
+    )
+    told = await answer(anna, "history BEN")
+    assert re.findall(r"Anna +divisor-duel 60 +(\w+)\n", told) == ["won", "won"]
+
+
+async def test_history_tells_the_day_and_the_variation(tmp_path: Path, autojump_clock) -> None:
+    async with keeping_house(tmp_path, divisors="even") as kept:
+        anna, ben = await kept.place.pair()
+        await play(anna, ben)
+        told = await answer(anna, "history")
+        ((_, duel),) = kept.on_file
+        ended = time.strftime("%Y-%m-%d %H:%M", time.localtime(duel.ended))
+        assert f"* 1     {ended}  Ben      divisor-duel 60 even  lost\n" in told
 
 
 @pytest.mark.parametrize("name", ["Ben", "ben", "BEN"])
@@ -176,7 +192,7 @@ async def test_history_of_somebody_else_however_it_is_written(
     carl = await kept.place.comes_as("Carl")
     told = await answer(carl, f"history {name}")
     assert f"* The last duels of {name}:\n" in told
-    assert "Anna against Ben" in told
+    assert re.search(r"Anna +divisor-duel 60 +won\n", told)
 
 
 async def test_history_outlives_whoever_played(autojump_clock, kept: Kept) -> None:
@@ -184,7 +200,7 @@ async def test_history_outlives_whoever_played(autojump_clock, kept: Kept) -> No
     await play(anna, ben)
     await anna.types("quit")
     await anna.reads_to_the_end()
-    assert "Anna against Ben" in await answer(ben, "history Anna")
+    assert re.search(r"Ben +divisor-duel 60 +lost\n", await answer(ben, "history Anna"))
 
 
 async def test_who_has_played_nothing_has_no_history(autojump_clock, kept: Kept) -> None:

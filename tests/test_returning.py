@@ -322,7 +322,7 @@ async def test_watchers_read_who_is_away_and_back(autojump_clock, settings) -> N
     async with open_house(**settings) as place:
         _, ben = await duel(place)
         carl = await place.comes_as("Carl")
-        await carl.types("watch 1")
+        await carl.types("watch Anna")
         await carl.reads("Player 1's turn.\n")
         ben.hangs_up()
         await carl.reads("* Ben has lost the connection; the seat is kept for 60 seconds.\n")

@@ -84,7 +84,6 @@ async def duels(hall: Hall, player: Player, words: str) -> None:
 def _row(table: Table) -> tuple[str, ...]:
     practice = " (practice)" if table.is_practice else ""
     return (
-        str(table.ident),
         f"{table.names}{practice}",
         table.terms.words,
         f"now at {table.duel.number}" if table.duel.is_on else "between duels",
@@ -92,23 +91,16 @@ def _row(table: Table) -> tuple[str, ...]:
 
 
 async def watch(hall: Hall, player: Player, words: str) -> None:
-    table = _find_table(hall, words)
-    if not words:
-        player.house("Type watch and a name, or the number of a duel; duels shows what is on.")
-    elif table is None:
-        player.house("There is no such duel. Type duels to see what is on.")
+    person = hall.find(words) if words else None
+    table = person.table if person is not None else None
+    if table is None:
+        who = f"{person.name} is not playing. " if person is not None else ""
+        player.house(f"{who}Type watch and the name of a player; duels shows who is playing.")
     elif player.watching is table:
         player.house("You are watching that one already.")
     else:
         hall.stop_watching(player)
         await _sit_down(hall, player, table)
-
-
-def _find_table(hall: Hall, words: str) -> Table | None:
-    if words.isascii() and words.isdigit():
-        return hall.tables.get(int(words))
-    person = hall.find(words) if words else None
-    return person.table if person is not None else None
 
 
 async def _sit_down(hall: Hall, player: Player, table: Table) -> None:

@@ -1,8 +1,10 @@
 """What was played before: history, standings, and the review of an older duel."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import TypeVar
 
+from duel_daemon import names
 from duel_daemon.duel import Game, Turn, alternating
 from duel_daemon.hall import Hall
 from duel_daemon.player import Player
@@ -41,14 +43,28 @@ async def history(hall: Hall, player: Player, words: str) -> None:
     if not found:
         player.house(f"There is no duel of {short(name)} on record.")
         return
-    player.house(f"The last duels of {short(name)}:", *aligned(_row(*each) for each in found))
-    player.house(f"Type review and a number to look at one: review {found[0][0]}")
+    heading = ("duel", "when", "against", "game", "")
+    rows = (_row(number, duel, names.key(name)) for number, duel in found)
+    player.house(f"The last duels of {short(name)}:", *aligned((heading, *rows)))
+    player.house(f"Type review and the number of a duel to look at it: review {found[0][0]}")
 
 
-def _row(number: int, duel: DuelRecord) -> tuple[str, ...]:
-    one, two = duel.players
-    winner = "nobody won" if duel.winner is None else f"{duel.players[duel.winner - 1]} won"
-    return str(number), f"{one} against {two}", f"{duel.rulebook} {duel.start}", winner
+def _row(number: int, duel: DuelRecord, key: str) -> tuple[str, ...]:
+    """As whoever has this key sees it."""
+    seat = 1 if names.key(duel.players[0]) == key else 2
+    results = {None: "nobody won", seat: "won"}
+    return (
+        str(number),
+        datetime.fromtimestamp(duel.ended).strftime("%Y-%m-%d %H:%M"),
+        duel.players[2 - seat],
+        _game(duel),
+        results.get(duel.winner, "lost"),
+    )
+
+
+def _game(duel: DuelRecord) -> str:
+    kind = "" if duel.restriction == Restriction.ANY.value else f" {duel.restriction}"
+    return f"{duel.rulebook} {duel.start}{kind}"
 
 
 async def standings(hall: Hall, player: Player, words: str) -> None:
