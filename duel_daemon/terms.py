@@ -123,6 +123,11 @@ class Unclear:
     sentence: str
 
 
+@attrs.frozen
+class NoSuchGame(Unclear):
+    """A word that means nothing at all."""
+
+
 def parse(words: str, default: Terms, max_number: int) -> Wish | Unclear:
     """The wish that these words make."""
     if len(words) > MOST_LINE_BYTES:
@@ -156,8 +161,8 @@ class _Reader:
         if token.startswith("best"):
             return self._take_best_of(token.removeprefix("best-of-"))
         if token in _RESTRICTIONS:
-            self.restriction = _RESTRICTIONS[token]
-        elif token == "first":
+            return self._take_restriction(_RESTRICTIONS[token])
+        if token == "first":
             self.wants_first = True
         elif token == "mirror":
             self.mirror = True
@@ -167,8 +172,15 @@ class _Reader:
 
     def _take_number(self, token: str) -> Unclear | None:
         if self.number is not None:
-            return Unclear("You named two numbers, and a game starts from one.")
+            return Unclear("You named two numbers, and a game starts from one. Choose one.")
         self.number = int(token)
+        return None
+
+    def _take_restriction(self, restriction: Restriction) -> Unclear | None:
+        if self.restriction not in (None, restriction):
+            kinds = f"{self.restriction.value} and {restriction.value}"
+            return Unclear(f"You named two kinds of divisors, {kinds}. Choose one.")
+        self.restriction = restriction
         return None
 
     def _take_best_of(self, digits: str) -> Unclear | None:
@@ -177,17 +189,19 @@ class _Reader:
             return Unclear(
                 f"Best of how many? An odd number up to {HIGHEST_BEST_OF}, such as: best of 3"
             )
+        if self.best_of not in (None, duels):
+            return Unclear(f"You said best of {self.best_of} and best of {duels}. Choose one.")
         self.best_of = duels
         return None
 
     def wish(self) -> Wish | Unclear:
         book: RuleBook | Unclear | None = None
         if self.book_words:
-            book = find_book("-".join(self.book_words))
+            book = find_book(" ".join(self.book_words))
         if isinstance(book, Unclear):
-            return book
+            return _two_books(self.book_words) or book
         if self.mirror and self.best_of is not None and self.best_of > 1:
-            return Unclear("A mirror match is two duels; leave out mirror, or best of.")
+            return Unclear("A mirror match is two duels. Leave out mirror, or best of.")
         return Wish(self._terms(book), self.wants_first)
 
     def _terms(self, book: RuleBook | None) -> Terms:
@@ -210,14 +224,23 @@ _BEST_OF = re.compile(r"\bbest[ -]*(?:of)?[ -]*([0-9]+)\b")
 _RESTRICTIONS = {restriction.value: restriction for restriction in Restriction}
 
 
+def _two_books(words: list[str]) -> Unclear | None:
+    """Whether each of two words is a book of its own."""
+    books = {book.slug for book in map(find_book, words) if isinstance(book, RuleBook)}
+    if len(books) < 2:
+        return None
+    return Unclear(f"You named {len(books)} games, {' and '.join(sorted(books))}. Choose one.")
+
+
 def find_book(words: str) -> RuleBook | Unclear:
-    """The book with this slug, or the only one whose slug or title has these words in it."""
-    wanted = words.casefold().replace(" ", "-")
+    """The book with this slug or title, or the only one that has these words in its slug."""
+    wanted = "-".join(words.casefold().replace("(", " ").replace(")", " ").split())
     if wanted in BY_SLUG:
         return BY_SLUG[wanted]
     tests: tuple[Callable[[str], bool], ...] = (
         lambda slug: slug.startswith(wanted),
         lambda slug: wanted in slug,
+        lambda slug: set(wanted.split("-")) <= set(slug.split("-")),
     )
     for fits in tests:
         found = [book for slug, book in BY_SLUG.items() if fits(slug)]
@@ -225,4 +248,4 @@ def find_book(words: str) -> RuleBook | Unclear:
             return found[0]
         if found:
             return Unclear(f"Which one: {either(book.slug for book in found)}?")
-    return Unclear(f"There is no game '{short(words)}'. The games: {', '.join(BY_SLUG)}.")
+    return NoSuchGame(f"There is no game '{short(words)}'. The games: {', '.join(BY_SLUG)}.")

@@ -87,6 +87,18 @@ async def test_practice_is_a_single_duel_even_where_matches_are_usual(autojump_c
         await anna.reads("* Divisor Duel from 60, best of 3; 60 seconds a turn.\n")
 
 
+async def test_a_strength_that_is_none_is_answered_with_those_there_are(autojump_clock) -> None:
+    async with open_house() as place:
+        anna = await place.comes_idle("Anna")
+        await anna.types("practice impossible")
+        await anna.reads("* There is no game 'impossible'. The games: divisor-duel,")
+        await anna.reads("* The house plays easy, medium or perfect, as in: practice easy\n")
+        await anna.types("practice easy 72 perfect")
+        await anna.reads("* How strong is the house to be: easy or perfect?\n")
+        await anna.types("practice 61")
+        assert "The house plays" not in await anna.reads_for(1)
+
+
 async def test_a_lonely_player_is_told_about_practice_once(autojump_clock) -> None:
     async with open_house() as place:
         began = trio.current_time()

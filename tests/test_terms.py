@@ -106,6 +106,9 @@ def test_no_words_are_the_usual_game() -> None:
         ("best 3", Terms.of(DIVISOR_DUEL, None, Restriction.ANY, 3)),
         ("mirror 48", Terms.of(DIVISOR_DUEL, 48, Restriction.ANY, 1, True)),
         ("random", Terms.of(RANDOM_START, None)),
+        ("even even best of 3 best of 3", Terms.of(DIVISOR_DUEL, None, Restriction.EVEN, 3)),
+        ("Divisor Duel (random start)", Terms.of(RANDOM_START, None)),
+        ("random divisor duel", Terms.of(RANDOM_START, None)),
     ],
 )
 def test_words_in_any_order_make_a_game(words: str, terms: Terms) -> None:
@@ -127,7 +130,7 @@ def test_a_mirror_match_is_no_best_of_even_where_that_is_usual() -> None:
     default = Terms.of(DIVISOR_DUEL, None, Restriction.ANY, 5)
     assert wish("mirror", default).terms == Terms.of(DIVISOR_DUEL, 60, Restriction.ANY, 1, True)
     assert refusal("mirror best of 3") == (
-        "A mirror match is two duels; leave out mirror, or best of."
+        "A mirror match is two duels. Leave out mirror, or best of."
     )
 
 
@@ -164,7 +167,14 @@ def test_every_book_can_be_played_from_its_own_number_with_any_variation(book, r
         ("odd 64", "64 has no odd divisor to choose, so there is nothing to play. Try 65."),
         ("9999999999999", "9999999999999 is too large: numbers go up to 1000000000000 here."),
         ("9" * 300, "That number is too large: numbers go up to 1000000000000 here."),
-        ("60 72", "You named two numbers, and a game starts from one."),
+        ("60 72", "You named two numbers, and a game starts from one. Choose one."),
+        ("even odd", "You named two kinds of divisors, even and odd. Choose one."),
+        ("any 72 prime", "You named two kinds of divisors, any and prime. Choose one."),
+        ("best of 3 best of 5", "You said best of 3 and best of 5. Choose one."),
+        (
+            "number-factor factor-duel",
+            "You named 2 games, factor-duel and number-factor. Choose one.",
+        ),
         ("best of 4", "Best of how many? An odd number up to 21, such as: best of 3"),
         ("best of 0", "Best of how many? An odd number up to 21, such as: best of 3"),
         ("best of 23", "Best of how many? An odd number up to 21, such as: best of 3"),

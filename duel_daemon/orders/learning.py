@@ -15,8 +15,8 @@ from duel_daemon.player import Player
 from duel_daemon.review import Review, lines
 from duel_daemon.review import review as review_of
 from duel_daemon.store import StoreError
-from duel_daemon.terms import Terms, Unclear
-from duel_daemon.textwidth import aligned, counted, short
+from duel_daemon.terms import NoSuchGame, Terms, Unclear
+from duel_daemon.textwidth import aligned, counted, either, short
 
 NO_DUEL_YET = "You have not finished a duel yet."
 
@@ -24,17 +24,19 @@ _STRENGTHS = {strength.value: strength for strength in Strength}
 
 
 async def practice(hall: Hall, player: Player, words: str) -> None:
-    strength = Strength.MEDIUM
-    game_words = []
-    for word in words.casefold().split():
-        if word in _STRENGTHS:
-            strength = _STRENGTHS[word]
-        else:
-            game_words.append(word)
+    said = words.casefold().split()
+    strengths = dict.fromkeys(_STRENGTHS[word] for word in said if word in _STRENGTHS)
+    if len(strengths) > 1:
+        player.house(f"How strong is the house to be: {either(s.value for s in strengths)}?")
+        return
+    strength = next(iter(strengths), Strength.MEDIUM)
+    game_words = [word for word in said if word not in _STRENGTHS]
     one_duel = attrs.evolve(hall.default_terms, best_of=1)
     wish = terms.parse(" ".join(game_words), one_duel, hall.settings.max_number)
     if isinstance(wish, Unclear):
         player.house(wish.sentence)
+        if isinstance(wish, NoSuchGame):
+            player.house(f"The house plays {either(_STRENGTHS)}, as in: practice easy")
         return
     begins = wish.wants_first or hall.rng.random() < 0.5
     hall.practise(player, wish.terms, strength, begins)
