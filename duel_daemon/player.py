@@ -4,6 +4,8 @@ The connection is how a person is reached, not who they are: it may be lost whil
 table is kept.
 """
 
+from typing import Literal
+
 import attrs
 
 from duel_daemon import names
@@ -57,8 +59,9 @@ class Player:
         self.connection = peer
         peer.ascii_only = self.ascii_only
 
-    def prefer_ascii(self, is_on: bool) -> None:
-        self.ascii_only = self.peer.ascii_only = is_on
+    def prefer(self, wish: Literal["bell", "muted", "ascii_only"], is_on: bool) -> None:
+        setattr(self, wish, is_on)
+        self.peer.ascii_only = self.ascii_only
 
     def forget(self) -> None:
         """They have left. Others may remember them; they must not remember others for ever."""

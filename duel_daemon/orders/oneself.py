@@ -1,5 +1,8 @@
 """What players decide about themselves: name, screen, leaving."""
 
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
 from duel_daemon import names
 from duel_daemon.commands import WORDS
 from duel_daemon.hall import Hall
@@ -21,39 +24,28 @@ async def name(hall: Hall, player: Player, words: str) -> None:
         player.house(f"You are {new} now.")
 
 
-async def bell(hall: Hall, player: Player, words: str) -> None:
-    is_on = _switched(words, player.bell)
-    if is_on is None:
-        player.house("Type bell on or bell off.")
-    else:
-        player.bell = is_on
-        hall.preferred(player)
-        player.house("A bell rings when it is your turn." if is_on else "The bell is off.")
+def _switch(
+    name: str, wish: Literal["bell", "muted", "ascii_only"], on: str, off: str
+) -> Callable[[Hall, Player, str], Awaitable[None]]:
+    """A wish about the screen: `on`, `off`, or without a word the other way round than now."""
+
+    async def switch(hall: Hall, player: Player, words: str) -> None:
+        wanted = {"on": True, "off": False, "": not getattr(player, wish)}.get(words.casefold())
+        if wanted is None:
+            player.house(f"Type {name} on or {name} off.")
+        else:
+            player.prefer(wish, wanted)
+            hall.preferred(player)
+            player.house(on if wanted else off)
+
+    return switch
 
 
-async def ascii_(hall: Hall, player: Player, words: str) -> None:
-    is_on = _switched(words, player.ascii_only)
-    if is_on is None:
-        player.house("Type ascii on or ascii off.")
-    else:
-        player.prefer_ascii(is_on)
-        hall.preferred(player)
-        player.house("Plain letters only from now on." if is_on else "All signs are shown again.")
-
-
-async def mute(hall: Hall, player: Player, words: str) -> None:
-    is_on = _switched(words, player.muted)
-    if is_on is None:
-        player.house("Type mute on or mute off.")
-    else:
-        player.muted = is_on
-        hall.preferred(player)
-        player.house("You read no talk now." if is_on else "You read what others say again.")
-
-
-def _switched(words: str, now: bool) -> bool | None:
-    """`on`, `off`, or without a word the other way round than now."""
-    return {"on": True, "off": False, "": not now}.get(words.casefold())
+bell = _switch("bell", "bell", "A bell rings when it is your turn.", "The bell is off.")
+ascii_ = _switch(
+    "ascii", "ascii_only", "Plain letters only from now on.", "All signs are shown again."
+)
+mute = _switch("mute", "muted", "You read no talk now.", "You read what others say again.")
 
 
 async def quit_(hall: Hall, player: Player, words: str) -> None:
