@@ -8,7 +8,7 @@ import enum
 
 import attrs
 
-from duel_daemon.textwidth import SHOWN_CHARACTERS, aligned, either, short
+from duel_daemon.textwidth import SHOWN_CHARACTERS, either, short
 from duel_daemon.wire import DOT, MOST_LINE_BYTES
 
 MOST_DIGITS = 512  # of a move: what costs a turn is kept as it was typed
@@ -57,8 +57,8 @@ class Command:
 
 
 GAME_WORDS = (
-    "The game words, in any order: a book (or a part of its name), a number, "
-    "even, odd or prime, best of K, mirror, first."
+    "GAME is any of these, in any order: the name of a game (or a part of it), a number, "
+    "even, odd or prime, best of 3, mirror, first. `help mirror` explains mirror, and so on."
 )
 
 COMMANDS: tuple[Command, ...] = (
@@ -165,9 +165,9 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "rules",
-        "rules [BOOK]",
+        "rules [GAME]",
         "how a game is played",
-        "Without a word: of the game you are in, or of the usual one here.",
+        "Without a name: of the game you are in, or of the usual one here.",
         "rules number-factor",
         Group.LEARN,
         Place.ANYWHERE,
@@ -312,9 +312,10 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "help",
-        "help [COMMAND]",
-        "this overview, or one command",
-        "Commands can be cut short as long as it is clear which one is meant: re is not, res is.",
+        "help [WORD]",
+        "this overview, a command, or a word",
+        "A word can be any that you read here. Commands can be cut short as long as it is clear "
+        "which one is meant: re is not, res is.",
         "help play",
         Group.SELF,
         Place.ANYWHERE,
@@ -416,27 +417,10 @@ def overview() -> list[str]:
         names = [command.name for command in COMMANDS if command.group is group]
         lines.append(f"{group.value + ':':<13} {', '.join(names)}")
     lines.append("help COMMAND explains one of them, for instance: help play")
+    lines.append("help WORD explains a word that you read here, for instance: help mirror")
     return lines
 
 
 def details(command: Command) -> list[str]:
     """What `help COMMAND` writes."""
     return [f"{command.usage}: {command.summary}.", command.detail, f"Example: {command.example}"]
-
-
-PLACES = {
-    "name?": Place.NAMING,
-    "lobby": Place.LOBBY,
-    "watching": Place.WATCHING,
-    "in a duel": Place.DUEL,
-    "between duels": Place.BETWEEN,
-}
-
-
-def who_can_say_what_when() -> list[str]:
-    """The table for people who read the manual."""
-    rows = [
-        (command.name, *("x" if place in command.where else "." for place in PLACES.values()))
-        for command in COMMANDS
-    ]
-    return aligned([("", *PLACES), *rows])

@@ -22,7 +22,7 @@ from duel_daemon.narrator import house
 from duel_daemon.rulebooks import BY_SLUG
 from duel_daemon.terms import Terms, Wish
 from duel_daemon.terms import parse as parse_terms
-from duel_daemon.textwidth import SCREEN_COLUMNS
+from duel_daemon.textwidth import SCREEN_COLUMNS, aligned
 from duel_daemon.wire import MOST_LINE_BYTES, columns
 
 each_command = pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
@@ -190,6 +190,7 @@ def test_the_overview_is_grouped_by_what_a_person_wants_to_do() -> None:
         "* See and talk: who, duels, history, standings, watch, unwatch, say, mute\n"
         "* You:          name, bell, ascii, help, quit\n"
         "* help COMMAND explains one of them, for instance: help play\n"
+        "* help WORD explains a word that you read here, for instance: help mirror\n"
     )
 
 
@@ -202,7 +203,20 @@ def test_every_group_has_a_command() -> None:
 
 def test_who_can_say_what_when() -> None:
     """The whole table, for people to read and to change on purpose."""
-    assert "\n".join(commands.who_can_say_what_when()) == TABLE
+    rows = [
+        (command.name, *("x" if place in command.where else "." for place in PLACES.values()))
+        for command in COMMANDS
+    ]
+    assert "\n".join(aligned([("", *PLACES), *rows])) == TABLE
+
+
+PLACES = {
+    "name?": Place.NAMING,
+    "lobby": Place.LOBBY,
+    "watching": Place.WATCHING,
+    "in a duel": Place.DUEL,
+    "between duels": Place.BETWEEN,
+}
 
 
 TABLE = """\
@@ -240,4 +254,4 @@ quit       x      x      x         x          x"""
 
 def test_the_table_has_a_column_for_every_place() -> None:
     single = {place for place in Place if place.value.bit_count() == 1}
-    assert set(commands.PLACES.values()) == single
+    assert set(PLACES.values()) == single

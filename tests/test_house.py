@@ -35,6 +35,7 @@ ORDER = (
     "records",
     "terms",
     "commands",
+    "glossary",
     "lobby",
     "narrator",
     "retelling",

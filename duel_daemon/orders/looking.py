@@ -2,8 +2,8 @@
 
 import trio
 
-from duel_daemon import commands
-from duel_daemon.commands import Place, Unknown
+from duel_daemon import commands, glossary
+from duel_daemon.commands import Command, Place
 from duel_daemon.hall import Hall
 from duel_daemon.player import Player
 from duel_daemon.rulebooks import SHELF, RuleBook
@@ -21,10 +21,21 @@ async def help_(hall: Hall, player: Player, words: str) -> None:
 def help_lines(words: str) -> list[str]:
     if not words:
         return commands.overview()
-    found = commands.find(words.split(maxsplit=1)[0])
-    if isinstance(found, Unknown):
-        return [found.sentence]
-    return [row for line in commands.details(found) for row in wrapped(line)]
+    first, *others = words.casefold().split()
+    found, book = commands.find(first), find_book(words)
+    is_command = first in commands.WORDS
+    if isinstance(book, RuleBook) and others and not is_command:
+        return rules_lines(book, "")
+    meaning = glossary.lines(words) if not is_command else []
+    if meaning:
+        return _all_wrapped(meaning)
+    if isinstance(found, Command):
+        return _all_wrapped(commands.details(found))
+    return rules_lines(book, "") if isinstance(book, RuleBook) else [found.sentence]
+
+
+def _all_wrapped(lines: list[str]) -> list[str]:
+    return [row for line in lines for row in wrapped(line)]
 
 
 async def rules(hall: Hall, player: Player, words: str) -> None:
@@ -32,7 +43,8 @@ async def rules(hall: Hall, player: Player, words: str) -> None:
     if table is None or words:
         player.house(*rules_lines(hall.default_terms.book, words))
     else:
-        player.house(f"You play {table.game_text}.", *rules_lines(table.terms.book, ""))
+        _, *rest = rules_lines(table.terms.book, "")
+        player.house(f"You play {table.game_text}.", *rest)
 
 
 def rules_lines(default: RuleBook, words: str) -> list[str]:
