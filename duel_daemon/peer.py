@@ -21,7 +21,7 @@ from duel_daemon.wire import Signal
 
 RECEIVE_BYTES = 4096
 IN_A_ROW = 16  # lines or packets; then others get their turn, however fast this client sends
-PROBES = 4  # of a peer that is silent; one may get lost
+PROBES = 4  # of a peer that is silent: some may get lost
 FIRST_BYTES = 256  # of a connection are looked at for another protocol, if no line ends before
 
 
@@ -63,7 +63,6 @@ class PeerLimits(wire.Limits):
     outbox_bytes: int = 64 * 1024
     line_seconds: float = 60.0
     send_seconds: float = 30.0
-    keepalive_seconds: float = 120.0
     line_burst: int = 10
     lines_per_second: float = 4.0
 
@@ -380,14 +379,17 @@ def _set_options(sock: socket.socket, limits: PeerLimits) -> None:
     sock.setblocking(False)
     if sock.family not in (socket.AF_INET, socket.AF_INET6):
         return
-    idle = int(limits.keepalive_seconds / 2)
+    # TCP_USER_TIMEOUT counts for a silent peer too: once it is over, the next probe is the last if
+    # the one before was not answered, whatever TCP_KEEPCNT says. So all have to fit in before. With
+    # 60 seconds of silence and 30 for this, one lost packet cost the connection (measured).
+    idle = max(1, int(limits.send_seconds / 2))
     for level, option, value in (
         # The kernel's own default let 2 MB pile up for one deaf client.
         (socket.SOL_SOCKET, socket.SO_SNDBUF, limits.outbox_bytes),
         (socket.SOL_SOCKET, socket.SO_OOBINLINE, 1),  # or a telnet Synch eats the next letter
         (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
         (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, idle),
-        (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, idle // PROBES),
+        (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, max(1, idle // PROBES)),
         (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, PROBES),
         (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
         (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(limits.send_seconds * 1000)),

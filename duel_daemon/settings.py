@@ -130,11 +130,9 @@ class Settings:
     line_seconds: float = live(TIME, seconds(0.1, 3600), 60, "a line begun must end within this",
         "Else half a line could hold its connection open for ever.")
     send_seconds: float = live(TIME, seconds(1, 3600), 30,
-        "text not acknowledged so long: closed",
-        "TCP_USER_TIMEOUT: a computer that was switched off does not say so.")
-    keepalive_seconds: float = live(TIME, seconds(8, 7200), 120,
-        "a silent peer that vanished is noticed",
-        "TCP keepalive: silent for half of it, then asked four times. Bad Wi-Fi needs some time.")
+        "nothing acknowledged so long: closed",
+        "A computer that was switched off does not say so. From half of it on, TCP asks "
+        "a silent one whether it is still there.")
 
     outbox_bytes: int = live(LIMITS, whole(4096, 2**20, "bytes"), 65536,
         "text kept for who does not read",

@@ -51,7 +51,6 @@ TWO_VALUES = {
     "lobby_idle_seconds": ("0", "0.5"),
     "line_seconds": ("0.5", "3600"),
     "send_seconds": ("1", "3600"),
-    "keepalive_seconds": ("8", "7200"),
     "outbox_bytes": ("4096", "1048576"),
     "max_connections": ("2", "100000"),
     "max_unnamed": ("1", "7"),
