@@ -1,10 +1,13 @@
-"""A duel that has ended, as its players remember it."""
+"""A duel that has ended, as its players remember it. Pure."""
 
 import attrs
 
 from duel_daemon.contestant import Contestant, House
 from duel_daemon.duel import Game, Result, Turn
 from duel_daemon.events import Seat
+from duel_daemon.narrator import house
+from duel_daemon.retelling import ending
+from duel_daemon.scoreboard import outcome
 from duel_daemon.terms import Terms
 
 
@@ -31,3 +34,9 @@ class Finished:
 
     def seat_of(self, contestant: Contestant) -> Seat:
         return Seat.ONE if self.seats[Seat.ONE] is contestant else Seat.TWO
+
+    def told_again(self, contestant: Contestant) -> str:
+        """How it ended, to a player who may not have read it."""
+        seat = self.seat_of(contestant)
+        won = outcome(seat, self.result, self.seats[seat.other].name)
+        return f"{ending(self.game, self.turns, self.result, seat)}{house(won)}"

@@ -18,10 +18,11 @@ import trio
 from duel_daemon import names
 from duel_daemon.contestant import Contestant, House
 from duel_daemon.finished import Finished
+from duel_daemon.latecomers import Latecomers
 from duel_daemon.ledger import Running
 from duel_daemon.lobby import Challenge, Lobby
 from duel_daemon.match import Side
-from duel_daemon.memory import LOOK_ALIKES, Memory, new_code, people
+from duel_daemon.memory import Memory, is_code, new_code, people
 from duel_daemon.narrator import CLOSED, house
 from duel_daemon.opponents import Strength
 from duel_daemon.peer import Peer, Post
@@ -57,6 +58,7 @@ class Hall:
     """By the key of their name."""
     rematches: dict[Player, Player] = attrs.field(factory=dict, init=False)
     """Who has said `rematch`, and to whom."""
+    latecomers: Latecomers = attrs.field(factory=Latecomers, init=False)
     _table_numbers: Iterator[int] = attrs.field(factory=lambda: itertools.count(1), init=False)
     venue: Venue = attrs.field(init=False)
 
@@ -99,12 +101,17 @@ class Hall:
 
     def enter(self, peer: Peer, name: str) -> Player:
         player = Player(name, peer)
-        self._players[player.key] = player
-        self.memory.entered(player)
-        self.on_named(peer)
-        log.info("%s is %s, from %s", peer.ident, name, peer.address)
-        self.on_change()
+        self.come_in(player, Wish(self.default_terms))
         return player
+
+    def come_in(self, player: Player, wish: Wish | None) -> None:
+        """Somebody is here, and will wait for what they wish for."""
+        peer = player.peer
+        self._players[player.key] = player
+        self.memory.entered(player, wish)
+        self.on_named(peer)
+        log.info("%s is %s, from %s", peer.ident, player.name, peer.address)
+        self.on_change()
 
     def come_back(self, peer: Peer, name: str, code: str) -> Player | None:
         """Somebody who knows the code takes the seat that is kept, or takes over their own."""
@@ -112,9 +119,7 @@ class Hall:
         table = player.table if player is not None else None
         if player is None or table is None:
             return None
-        wanted = table.codes[table.side_of(player)]
-        typed = code.upper().translate(LOOK_ALIKES)
-        if not secrets.compare_digest(wanted.encode(), typed.encode()):
+        if not is_code(table.codes[table.side_of(player)], code):
             return None
         before = player.connection
         player.connect(peer)
@@ -160,7 +165,7 @@ class Hall:
 
     # Going on after a restart.
 
-    def take_in(self, player: Player, wish: Wish | None) -> None:
+    def take_in(self, player: Player, wish: Wish | None = None) -> None:
         """Somebody who was here before the process was."""
         self._players[player.key] = player
         if wish is not None:
@@ -178,7 +183,10 @@ class Hall:
 
     def snapshot(self) -> Running:
         """What is going on, for a new journal."""
-        return self.memory.snapshot(self.players, dict(self.lobby.offers()), self.tables.values())
+        asleep = self.latecomers.asleep(self.is_taken)
+        players = (*self.players, *(player for table in asleep for player in people(table.sides)))
+        tables = (*self.tables.values(), *asleep)
+        return self.memory.snapshot(players, dict(self.lobby.offers()), tables)
 
     # Finding each other.
 
@@ -273,12 +281,11 @@ class Hall:
         self.seat(last.terms, first, second, "sides swapped", watchers)
 
     def _leave_practice(self, player: Player) -> None:
-        """There is something better to do."""
+        """There is something better to do. (The journal has it from the new seat.)"""
         table = player.table
         if table is not None:
             table.stop()
             del self.tables[table.ident]
-            self.memory.table_over(table)
             player.table = None
             player.ask(None)
             player.house("You leave the practice.")
@@ -324,6 +331,7 @@ class Hall:
         for watcher in watchers:
             watcher.watching = table
             table.watchers.append(watcher)
+            self.memory.watching(watcher)
         log.info("t%d begins: %s, %s", table.ident, table.names, terms.words)
         self.on_change()
         if table.duel.number <= HEAVY_NUMBER:
@@ -346,7 +354,7 @@ class Hall:
         self._forget_absent(table)
         for player in people(table.sides):
             if player.table is table:
-                player.table = None
+                self.remember(player, table)
                 player.ask(None)
                 player.house(
                     "Something went wrong on our side, sorry. Your duel ends without a winner.",
@@ -354,7 +362,7 @@ class Hall:
                 )
 
     def _duel_over(self, table: Table, duel: Finished) -> None:
-        if not self.memory.is_restoring:  # else the process before has logged it
+        if table.ident in self.tables:  # else it is being rebuilt, and was logged before
             which = table.ident if table.terms.is_single else f"{table.ident}.{table.series.played}"
             winner = duel.result.winner
             who = duel.seats[winner].name if winner is not None else "nobody"
@@ -368,14 +376,19 @@ class Hall:
         self._tell_watchers_it_is_over(table)
         self._forget_absent(table)
         for player in people(table.sides):
-            player.table = None
-            if table.finished:
-                player.last = tuple(table.finished)
-            if not table.is_practice:
-                player.last_table = table
+            self.remember(player, table)
             if self.is_here(player):
-                self._offer_next_steps(player, table)
+                self.name_next_steps(player, table)
+                self.look_on(player)
         self.on_change()
+
+    def remember(self, player: Player, table: Table) -> None:
+        """Somebody has played here, and can look back at it."""
+        player.table = None
+        if table.finished:
+            player.last_played = table
+        if not table.is_practice:
+            player.last_table = table
 
     def _forget_absent(self, table: Table) -> None:
         """Whoever is away has nothing to come back to any more."""
@@ -392,12 +405,15 @@ class Hall:
         for watcher in table.watchers:
             watcher.house("The game is over. Stay in case they play again, or type unwatch.")
 
-    def _offer_next_steps(self, player: Player, table: Table) -> None:
+    def name_next_steps(self, player: Player, table: Table) -> None:
         again = "practice, " if table.is_practice else "rematch, "
         if not all(map(self.is_here, people(table.sides))):
             again = ""  # the other one has left
         review = "review" if len(table.finished) < 2 else "review match"
         player.house(f"Next: {again}play, {review} (how you played), who, help or quit.")
+
+    def look_on(self, player: Player) -> None:
+        """If they were looking for an opponent before, there may be one now."""
         wish = self.lobby.offer_of(player)
         if wish is not None:
             fitting = self.lobby.fitting(player, wish)
@@ -410,6 +426,7 @@ class Hall:
         if player.watching is not None:
             table, player.watching = player.watching, None
             table.unwatch(player, trio.current_time())
+            self.memory.watching(player)
 
     def _drop_pending(self, player: Player, why: str, but: Iterable[Player] = ()) -> None:
         """Nothing of theirs is open any more; whoever waited for an answer hears why."""
@@ -419,8 +436,6 @@ class Hall:
         if asking is not None:
             del self.rematches[asking]
             waiting.append(asking)
-        if self.lobby.offer_of(player) is not None:
-            self.memory.offered(player, None)
         waiting += [_other(challenge, player) for challenge in self.lobby.clear(player)]
         for other in waiting:
             if other not in but:

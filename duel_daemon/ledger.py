@@ -20,6 +20,14 @@ Record = dict[str, Any]
 HOUSE_MARK = "*"  # before the strength, where a name would stand: no name begins with it
 
 
+@attrs.frozen
+class Place:
+    """Where somebody sits or sat: a table, and which side of it. Names change, and pass on."""
+
+    table: int
+    side: int
+
+
 @attrs.define
 class KeptPlayer:
     """A named player."""
@@ -33,6 +41,20 @@ class KeptPlayer:
     wire: str = ""
     """The state of the telnet codec, a half typed line included; "" is a fresh one."""
     wish: Wish | None = None
+    waits_since: int = attrs.field(default=0, eq=False)
+    """Who has the lower one came first; the numbers mean nothing else."""
+    seat: Place | None = None
+    last: Place | None = None
+    """Where they last finished a duel, practice or not: for `review` and `retry`."""
+    last_with: Place | None = None
+    """Where they last played with somebody: for `rematch`."""
+    watches: int | None = None
+    """The table, by its number."""
+
+    @property
+    def places(self) -> list[Place]:
+        """All that they know."""
+        return [place for place in (self.seat, self.last, self.last_with) if place is not None]
 
 
 @attrs.define
@@ -46,6 +68,8 @@ class KeptDuel:
     ended: float | None = None
     winner: int | None = None
     reason: str = ""
+    stored: int | None = None
+    """Its number in the store, when the players have been told."""
 
 
 @attrs.define
@@ -61,7 +85,30 @@ class KeptTable:
     why_first: str
     duels: list[KeptDuel] = attrs.field(factory=list)
     is_over: bool = False
-    """It has been decided, but its results may not be stored yet."""
+    """It has been decided. Its players may not have been told, its results not be stored."""
+    verdict: str = ""
+    """How the match as a whole ended, if there is more to say than of its last duel."""
+    is_closed: bool = False
+    """They were told, and all is stored: it is kept for those who may want to look back."""
+
+    @property
+    def people(self) -> list[Place]:
+        """The places that are not the house's."""
+        return [
+            Place(self.ident, side)
+            for side, name in enumerate(self.sides)
+            if not name.startswith(HOUSE_MARK)
+        ]
+
+    @property
+    def stored(self) -> dict[str, int]:
+        """The duels that are known to be stored, by what is unique to each, and their numbers."""
+        numbered = enumerate((duel.stored for duel in self.duels), start=1)
+        return {f"{self.uid}.{nth}": number for nth, number in numbered if number is not None}
+
+    @property
+    def is_practice(self) -> bool:
+        return len(self.people) < len(self.sides)
 
 
 @attrs.define
@@ -71,13 +118,29 @@ class Running:
     players: dict[str, KeptPlayer] = attrs.field(factory=dict)
     tables: dict[int, KeptTable] = attrs.field(factory=dict)
     last_table: int = 0
+    offers: int = attrs.field(default=0, eq=False)
+    """How many were made so far."""
+
+    def in_order(self) -> list[KeptPlayer]:
+        """Whoever waits, first come first."""
+        return sorted(self.players.values(), key=lambda player: player.waits_since)
+
+    def sitting_at(self, table: KeptTable) -> list[KeptPlayer]:
+        """Who plays there, and has not left."""
+        found = []
+        for place in table.people:
+            player = self.players.get(table.sides[place.side])
+            if player is not None and player.seat == place:
+                found.append(player)
+        return found
 
 
 # Writing: one function per kind of record.
 
 
-def enter(name: str, connection: str) -> Record:
-    return {"k": "enter", "name": name, "c": connection}
+def enter(name: str, connection: str, wish: Wish | None = None) -> Record:
+    """Somebody has a name, and waits for the game they wish for."""
+    return {"k": "enter", "name": name, "c": connection, "wish": _plain_wish(wish)}
 
 
 def leave(name: str) -> Record:
@@ -102,11 +165,24 @@ def wire(name: str, state: str) -> Record:
 
 
 def offer(name: str, wish: Wish | None) -> Record:
-    plain = None if wish is None else {**_plain(wish.terms), "first": wish.wants_first}
-    return {"k": "offer", "name": name, "wish": plain}
+    return {"k": "offer", "name": name, "wish": _plain_wish(wish)}
+
+
+def watch(name: str, table: int | None) -> Record:
+    return {"k": "watch", "name": name, "t": table}
+
+
+def last(name: str, last: Place | None, last_with: Place | None) -> Record:
+    """What somebody remembers. Else it follows from the tables they have left."""
+    places = (place and (place.table, place.side) for place in (last, last_with))
+    return {"k": "last", "name": name, "at": [*places]}
 
 
 def seat(table: KeptTable) -> Record:
+    """Two sit down; what they did before is over with that: waiting, watching, practice.
+
+    It is one record, so that nobody is ever found between the two.
+    """
     return {
         "k": "seat",
         "t": table.ident,
@@ -136,12 +212,17 @@ def end(table: int, winner: int | None, reason: str, now: float) -> Record:
     return {"k": "end", "t": table, "winner": winner, "why": reason, "at": now}
 
 
-def over(table: int) -> Record:
-    return {"k": "over", "t": table}
+def over(table: int, verdict: str = "") -> Record:
+    return {"k": "over", "t": table, "verdict": verdict}
+
+
+def stored(table: int, duel: int, number: int) -> Record:
+    """The players were told that this duel of the table's (from 0) is in the store."""
+    return {"k": "stored", "t": table, "duel": duel, "n": number}
 
 
 def close(table: int) -> Record:
-    """Its results are stored: nothing of it is needed any more."""
+    """All is told and stored: nothing of it is needed, but to look back at."""
     return {"k": "close", "t": table}
 
 
@@ -159,6 +240,14 @@ def _plain(terms: Terms) -> Record:
     }
 
 
+def _plain_wish(wish: Wish | None) -> Record | None:
+    return None if wish is None else {**_plain(wish.terms), "first": wish.wants_first}
+
+
+def _wish(plain: Record | None) -> Wish | None:
+    return None if plain is None else Wish(_terms(plain), plain["first"])
+
+
 def _terms(plain: Record) -> Terms:
     return Terms(
         BY_SLUG[plain["book"]],
@@ -170,7 +259,13 @@ def _terms(plain: Record) -> Terms:
 
 
 def records(running: Running) -> Iterator[Record]:
-    """The fewest records that lead to this state."""
+    """The fewest records that lead to this state.
+
+    Tables that are over come before the players: it is not the names that tell who sat there.
+    """
+    for table in running.tables.values():
+        if table.is_over:
+            yield from _table_records(table)
     for player in running.players.values():
         yield enter(player.name, player.connection)
         yield prefer(
@@ -178,18 +273,32 @@ def records(running: Running) -> Iterator[Record]:
         )
         if player.wire:
             yield wire(player.name, player.wire)
+        if player.last or player.last_with:
+            yield last(player.name, player.last, player.last_with)
+        if player.watches is not None:
+            yield watch(player.name, player.watches)
+    for player in running.in_order():
         if player.wish is not None:
             yield offer(player.name, player.wish)
     for table in running.tables.values():
-        yield seat(table)
-        for duel in table.duels:
-            yield begin(table.ident, duel.number, duel.started)
-            for divisor, seconds in duel.turns:
-                yield turn(table.ident, divisor, seconds)
-            if duel.ended is not None:
-                yield end(table.ident, duel.winner, duel.reason, duel.ended)
-        if table.is_over:
-            yield over(table.ident)
+        if not table.is_over:
+            yield from _table_records(table)
+
+
+def _table_records(table: KeptTable) -> Iterator[Record]:
+    yield seat(table)
+    for index, duel in enumerate(table.duels):
+        yield begin(table.ident, duel.number, duel.started)
+        for divisor, seconds in duel.turns:
+            yield turn(table.ident, divisor, seconds)
+        if duel.ended is not None:
+            yield end(table.ident, duel.winner, duel.reason, duel.ended)
+        if duel.stored is not None:
+            yield stored(table.ident, index, duel.stored)
+    if table.is_over:
+        yield over(table.ident, table.verdict)
+    if table.is_closed:
+        yield close(table.ident)
 
 
 # Reading.
@@ -204,11 +313,37 @@ def fold(lines: Iterable[str]) -> tuple[Running, int]:
             _APPLY[record["k"]](running, record)
         except (ValueError, KeyError, TypeError, IndexError):
             unreadable += 1
+    _drop_unneeded(running)
     return running, unreadable
 
 
+def _drop_unneeded(running: Running) -> None:
+    """Tables that nobody looks back at, and those at which somebody is missing."""
+    players = running.players.values()
+    remembered = {place.table for player in players for place in player.places}
+    for table in [*running.tables.values()]:
+        if table.is_over:
+            is_needed = not table.is_closed or table.ident in remembered
+        else:
+            is_needed = len(running.sitting_at(table)) == len(table.people)
+        if not is_needed:
+            del running.tables[table.ident]
+    for player in players:
+        if player.seat is not None and player.seat.table not in running.tables:
+            player.seat = None
+
+
 def _enter(running: Running, record: Record) -> None:
-    running.players[record["name"]] = KeptPlayer(record["name"], record["c"])
+    player = KeptPlayer(record["name"], record["c"])
+    running.players[player.name] = player
+    _make_offer(running, player, _wish(record.get("wish")))
+
+
+def _make_offer(running: Running, player: KeptPlayer, wish: Wish | None) -> None:
+    """The same wish again keeps the place in the queue."""
+    if player.wish != wish:
+        running.offers += 1
+        player.wish, player.waits_since = wish, running.offers
 
 
 def _leave(running: Running, record: Record) -> None:
@@ -219,6 +354,11 @@ def _rename(running: Running, record: Record) -> None:
     player = running.players.pop(record["name"])
     player.name = record["to"]
     running.players[player.name] = player
+    for place in player.places:
+        table = running.tables.get(place.table)
+        if table is not None:
+            one, two = table.sides
+            table.sides = (one, player.name) if place.side else (player.name, two)
 
 
 def _connect(running: Running, record: Record) -> None:
@@ -237,16 +377,23 @@ def _wire(running: Running, record: Record) -> None:
 
 
 def _offer(running: Running, record: Record) -> None:
-    plain = record["wish"]
-    wish = None if plain is None else Wish(_terms(plain), plain["first"])
-    running.players[record["name"]].wish = wish
+    _make_offer(running, running.players[record["name"]], _wish(record["wish"]))
+
+
+def _watch(running: Running, record: Record) -> None:
+    running.players[record["name"]].watches = record["t"]
+
+
+def _last(running: Running, record: Record) -> None:
+    player = running.players[record["name"]]
+    player.last, player.last_with = (at and Place(*at) for at in record["at"])
 
 
 def _seat(running: Running, record: Record) -> None:
     ident = record["t"]
     one, two = record["sides"]
     code_one, code_two = record["codes"]
-    running.tables[ident] = KeptTable(
+    table = running.tables[ident] = KeptTable(
         ident,
         record["uid"],
         _terms(record["terms"]),
@@ -256,6 +403,14 @@ def _seat(running: Running, record: Record) -> None:
         record["why"],
     )
     running.last_table = max(running.last_table, ident)
+    for place in table.people:
+        player = running.players.get(table.sides[place.side])
+        if player is not None:
+            if player.seat is not None:  # the practice is left
+                running.tables.pop(player.seat.table, None)
+            player.seat, player.watches = place, None
+            if not table.is_practice:
+                player.wish = None
 
 
 def _begin(running: Running, record: Record) -> None:
@@ -271,12 +426,30 @@ def _end(running: Running, record: Record) -> None:
     duel.ended, duel.winner, duel.reason = record["at"], record["winner"], record["why"]
 
 
+def _stored(running: Running, record: Record) -> None:
+    """Who was told of the last one was told before how it all ended."""
+    table = running.tables[record["t"]]
+    table.duels[record["duel"]].stored = record["n"]
+    table.is_closed = table.is_over and all(duel.stored is not None for duel in table.duels)
+
+
 def _over(running: Running, record: Record) -> None:
-    running.tables[record["t"]].is_over = True
+    table = running.tables[record["t"]]
+    table.is_over, table.verdict = True, record.get("verdict", "")
+    for player in running.sitting_at(table):
+        place, player.seat = player.seat, None
+        if table.duels and table.duels[0].ended is not None:
+            player.last = place
+        if not table.is_practice:
+            player.last_with = place
 
 
 def _close(running: Running, record: Record) -> None:
-    del running.tables[record["t"]]
+    table = running.tables[record["t"]]
+    if table.is_over:
+        table.is_closed = True
+    else:
+        del running.tables[table.ident]
 
 
 _APPLY: dict[str, Callable[[Running, Record], None]] = {
@@ -287,10 +460,13 @@ _APPLY: dict[str, Callable[[Running, Record], None]] = {
     "prefer": _prefer,
     "wire": _wire,
     "offer": _offer,
+    "watch": _watch,
+    "last": _last,
     "seat": _seat,
     "begin": _begin,
     "turn": _turn,
     "end": _end,
+    "stored": _stored,
     "over": _over,
     "close": _close,
 }

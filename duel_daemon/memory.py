@@ -1,14 +1,16 @@
 """What the hall must not forget: every change goes into the journal, every result to the store.
 
 The journal is for what is going on, so that it can go on after a restart; the store is for what is
-over. A table stays in the journal until its results are stored, so that neither can lose them.
+over. A table stays open in the journal until its players have been told how it ended and its
+results are stored, so that neither can be lost; what is told is marked so when it has been sent.
 """
 
-import itertools
+import logging
 import secrets
 from collections.abc import Iterable
 
 import attrs
+import trio
 
 from duel_daemon import ledger
 from duel_daemon.archivist import Archivist
@@ -16,12 +18,14 @@ from duel_daemon.contestant import Contestant, House
 from duel_daemon.events import Seat
 from duel_daemon.finished import Finished
 from duel_daemon.journal import Journal
-from duel_daemon.ledger import HOUSE_MARK, KeptDuel, KeptPlayer, KeptTable, Running
+from duel_daemon.ledger import HOUSE_MARK, KeptDuel, KeptPlayer, KeptTable, Place, Running
 from duel_daemon.peer import Post
 from duel_daemon.player import Player
 from duel_daemon.records import DuelRecord
 from duel_daemon.table import Table
 from duel_daemon.terms import Wish
+
+log = logging.getLogger("duel_daemon")
 
 CODE_LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """32, none that is taken for another. Of the 2^40 codes a guesser gets three tries a connection,
@@ -38,6 +42,11 @@ def new_code() -> str:
     return f"{letters[:4]}-{letters[4:]}"
 
 
+def is_code(wanted: str, typed: str) -> bool:
+    read = typed.upper().translate(LOOK_ALIKES)
+    return secrets.compare_digest(wanted.encode(), read.encode())
+
+
 @attrs.define(eq=False)
 class Memory:
     """The journal and the archivist, and what each change means to them."""
@@ -45,18 +54,21 @@ class Memory:
     journal: Journal
     archivist: Archivist
     post: Post = attrs.field(factory=Post, init=False)
-    is_restoring: bool = attrs.field(default=False, init=False)
-    """What is stored again then (once, by its uid) need not be told again."""
-    _unkept: dict[int, int] = attrs.field(factory=dict, init=False)
-    """How many results of a table are not stored yet."""
+    _undone: dict[int, int] = attrs.field(factory=dict, init=False)
+    """How many results of a table are to be stored yet; and how it ended may have to be told."""
     _over: dict[int, Table] = attrs.field(factory=dict, init=False)
-    """Tables that are done, but for their results."""
+    """Tables that are done, but for that."""
 
     # Players.
 
-    def entered(self, player: Player) -> None:
-        self.journal.write(ledger.enter(player.name, player.peer.ident))
+    def entered(self, player: Player, wish: Wish | None) -> None:
+        """With what they wait for, so that nobody is ever found here without it."""
+        self.journal.write(ledger.enter(player.name, player.peer.ident, wish))
         self.follow(player)
+
+    def remembers(self, player: Player) -> None:
+        last, last_with = _place(player, player.last_played), _place(player, player.last_table)
+        self.journal.write(ledger.last(player.name, last, last_with))
 
     def connected(self, player: Player) -> None:
         """They are reached otherwise now, or not at all."""
@@ -87,43 +99,62 @@ class Memory:
     def offered(self, player: Player, wish: Wish | None) -> None:
         self.journal.write(ledger.offer(player.name, wish))
 
+    def watching(self, player: Player) -> None:
+        table = player.watching
+        self.journal.write(ledger.watch(player.name, None if table is None else table.ident))
+
     # Tables.
 
     def seated(self, table: Table) -> None:
         self.journal.write(ledger.seat(kept_table(table)))
 
     def duel_over(self, table: Table, finished: Finished) -> None:
-        """Hand the result to the store, and tell the players when it is there."""
-        if finished.is_practice or not self.archivist.is_keeping:
+        """Hand the result to the store, and tell the players when it is there.
+
+        After a restart too, but for what they have been told before.
+        """
+        is_told = finished.uid in table.stored
+        if finished.is_practice or is_told or not self.archivist.is_keeping:
             return
-        self._unkept[table.ident] = self._unkept.get(table.ident, 0) + 1
-        readers = [] if self.is_restoring else people(finished.seats.values())
+        self._expect(table)
         self.archivist.keep(
             record_of(table, finished),
-            on_kept=lambda number: self._stored(table, number, readers),
+            on_kept=lambda number: self._stored(table, finished, number),
             on_dropped=lambda: self._settle(table),
         )
 
-    def _stored(self, table: Table, number: int, readers: Iterable[Player]) -> None:
-        for player in readers:
+    def _stored(self, table: Table, finished: Finished, number: int) -> None:
+        for player in people(finished.seats.values()):
             player.house(f"Recorded as duel {number}.")
         self.post.deliver()
+        table.stored[finished.uid] = number
+        self.journal.write(ledger.stored(table.ident, table.finished.index(finished), number))
         self._settle(table)
 
+    def _expect(self, table: Table) -> None:
+        self._undone[table.ident] = self._undone.get(table.ident, 0) + 1
+
     def _settle(self, table: Table) -> None:
-        """One result less to wait for."""
-        self._unkept[table.ident] -= 1
-        self._close_if_done(table)
+        """One thing less to wait for."""
+        self._undone[table.ident] -= 1
+        if not self._undone[table.ident]:
+            del self._undone[table.ident]
+            if self._over.pop(table.ident, None) is not None:
+                self.journal.write(ledger.close(table.ident))
 
     def table_over(self, table: Table) -> None:
+        """It ends here; whoever must know is told before anything else happens."""
+        self.journal.write(ledger.over(table.ident, table.verdict))
         self._over[table.ident] = table
-        self._close_if_done(table)
+        self._expect(table)
+        trio.lowlevel.current_trio_token().run_sync_soon(self._told, table)
 
-    def _close_if_done(self, table: Table) -> None:
-        if table.ident in self._over and not self._unkept.get(table.ident):
-            del self._over[table.ident]
-            self._unkept.pop(table.ident, None)
-            self.journal.write(ledger.close(table.ident))
+    def _told(self, table: Table) -> None:
+        try:
+            self.post.deliver()
+        except Exception:  # out here, it would end the daemon
+            log.exception("t%d: telling how it ended went wrong", table.ident)
+        self._settle(table)
 
     # All of it.
 
@@ -133,7 +164,13 @@ class Memory:
         running = Running()
         for player in players:
             running.players[player.name] = _kept_player(player, wishes.get(player))
-        for table in itertools.chain(tables, self._over.values()):
+            for table in (player.last_played, player.last_table):
+                if table is not None:
+                    running.tables[table.ident] = kept_table(table)
+                    running.tables[table.ident].is_closed = table.ident not in self._over
+        for place, player in enumerate(wishes):
+            running.players[player.name].waits_since = place
+        for table in (*tables, *self._over.values()):
             running.tables[table.ident] = kept_table(table)
         return running
 
@@ -152,7 +189,15 @@ def _kept_player(player: Player, wish: Wish | None) -> KeptPlayer:
         player.ascii_only,
         connection.wire_state if connection is not None else "",
         wish,
+        seat=_place(player, player.table),
+        last=_place(player, player.last_played),
+        last_with=_place(player, player.last_table),
+        watches=player.watching.ident if player.watching is not None else None,
     )
+
+
+def _place(player: Player, table: Table | None) -> Place | None:
+    return None if table is None else Place(table.ident, int(table.side_of(player)))
 
 
 def kept_table(table: Table) -> KeptTable:
@@ -165,8 +210,9 @@ def kept_table(table: Table) -> KeptTable:
         (one, two),
         table.codes,
         table.why_first,
-        [_kept_duel(duel) for duel in table.finished],
+        [_kept_duel(duel, table.stored.get(duel.uid)) for duel in table.finished],
         table.is_over,
+        table.verdict,
     )
     if table.duel.is_on:
         kept.duels.append(table.unfinished)
@@ -179,7 +225,7 @@ def _side(contestant: Contestant) -> str:
     return contestant.name
 
 
-def _kept_duel(duel: Finished) -> KeptDuel:
+def _kept_duel(duel: Finished, number: int | None) -> KeptDuel:
     winner = duel.result.winner
     return KeptDuel(
         duel.game.number,
@@ -188,6 +234,7 @@ def _kept_duel(duel: Finished) -> KeptDuel:
         duel.ended,
         int(winner) if winner is not None else None,
         duel.result.reason.value,
+        number,
     )
 
 

@@ -30,8 +30,8 @@ class Player:
     """None while they are away from their table."""
     table: Table | None = None
     watching: Table | None = None
-    last: tuple[Finished, ...] = ()
-    """The duels of their last game that is over, for `review` and `retry`."""
+    last_played: Table | None = None
+    """Their last game that is over, for `review` and `retry`."""
     last_table: Table | None = None
     """Where they last played with somebody, for `rematch`."""
     waits_since: float = 0.0
@@ -65,8 +65,7 @@ class Player:
 
     def forget(self) -> None:
         """They have left. Others may remember them; they must not remember others for ever."""
-        self.connection = self.table = self.watching = self.last_table = None
-        self.last = ()
+        self.connection = self.table = self.watching = self.last_played = self.last_table = None
 
     @property
     def place(self) -> Place:
@@ -88,7 +87,7 @@ class Player:
         """The duels of the match that is on, if one is over, or of their last game."""
         if self.table is not None and self.table.finished:
             return tuple(self.table.finished)
-        return self.last
+        return tuple(self.last_played.finished) if self.last_played is not None else ()
 
     def tell(self, text: str) -> None:
         if self.connection is not None:

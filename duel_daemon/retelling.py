@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import attrs
 
 from duel_daemon.duel import Duel, Game, Result, Turn
-from duel_daemon.events import Ended, Seat
-from duel_daemon.narrator import house, tell
+from duel_daemon.events import Ended, Reason, Seat
+from duel_daemon.narrator import end_sentence, house, tell
 
 TURNS_RETOLD = 100  # at most; what was before is only counted
 
@@ -19,16 +19,27 @@ def transcript(game: Game, turns: Sequence[Turn], result: Result | None = None) 
     if left_out:
         told[0] = house(f"({left_out} earlier turns are left out)")
     told += [tell(game, duel.play(turn.seat, turn.divisor)).watchers for turn in turns[left_out:]]
-    if result is not None and result.winner is not None and duel.is_on:
-        # Not by the rules: whoever did not win had enough, or no time left.
-        ended = Ended(result.winner, result.reason, result.winner.other, duel.number)
-        told.append(tell(game, (ended,)).watchers)
+    if result is not None and result.winner is not None:
+        told.append(_forfeit(game, result))
     return "".join(told)
+
+
+def _forfeit(game: Game, result: Result) -> str:
+    """How it ended, if not with its last turn: whoever did not win had enough, or no time left."""
+    if result.reason.by_the_rules or result.reason is Reason.VIOLATIONS:
+        return ""
+    by = result.winner.other if result.winner is not None else None
+    return house(end_sentence(Ended(result.winner, result.reason, by, game.number), game))
+
+
+def ending(game: Game, turns: Sequence[Turn], result: Result, seat: Seat) -> str:
+    """What was last said to a player of a duel that has ended."""
+    return f"{last_turn(game, turns, seat)}{_forfeit(game, result)}"
 
 
 def last_turn(game: Game, turns: Sequence[Turn], seat: Seat) -> str:
     """What was last said to a player: the last move, and the turn that is on."""
-    left_out, duel = _skip(game, turns, 1)
+    left_out, duel = _skip(game, turns, 2 * game.violations)  # who forfeits has lost so many
     told = tell(game, duel.open())
     for turn in turns[left_out:]:
         told = tell(game, duel.play(turn.seat, turn.divisor))

@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 
-from duel_daemon.events import Ended, Seat
+from duel_daemon.duel import Result
+from duel_daemon.events import Seat
 from duel_daemon.match import Mirror, Series, Side
 
 
-def outcome(seat: Seat, ended: Ended, opponent: str) -> str:
+def outcome(seat: Seat, result: Result, opponent: str) -> str:
     """How a duel went, to whoever sat there."""
-    if ended.winner is None:
+    if result.winner is None:
         return "Nobody won this duel."
-    if ended.winner is seat:
+    if result.winner is seat:
         return f"You won against {opponent}!"
     return f"{_first_word_large(opponent)} won this duel."
 
@@ -18,6 +19,11 @@ def outcome(seat: Seat, ended: Ended, opponent: str) -> str:
 def score(series: Series, names: Sequence[str]) -> str:
     a, b = (f"{names[side]} {series.wins[side]}" for side in Side)
     return f"The score: {a}, {b}"
+
+
+def verdict(series: Series, names: Sequence[str]) -> str:
+    """How a series ended; of a single duel there is nothing more to say."""
+    return f"{score(series, names)}. {match_result(series, names)}" if series.played > 1 else ""
 
 
 def match_result(series: Series, names: Sequence[str]) -> str:

@@ -24,7 +24,7 @@ from duel_daemon.memory import Memory
 from duel_daemon.narrator import CLOSED, house
 from duel_daemon.peer import Peer
 from duel_daemon.player import Player
-from duel_daemon.restoring import greet, restore
+from duel_daemon.restoring import restore
 from duel_daemon.service import Service
 from duel_daemon.settings import Settings
 from duel_daemon.textwidth import counted
@@ -99,15 +99,13 @@ class Server:
         """Take up what the process before this one was doing."""
         running = self.memory.journal.load()
         self._idents = itertools.count(_highest_ident(running, self.service.stored) + 1)
-        self.memory.is_restoring = True
-        players = restore(self.hall, running, self._reconnect)
-        self.memory.is_restoring = False
+        restored = restore(self.hall, running, self._reconnect)
         self.memory.journal.open(self.hall.snapshot)
-        for player in players:
+        for player in restored.connected:
             self.door.came_in(player.peer)
             self.door.is_named(player.peer)
             self._nursery.start_soon(self._serve, player.peer, partial(go_on, self.hall, player))
-            greet(self.hall, player)
+        restored.greet()
         for ident, sock in self.service.stored.items():  # they were still asked for their name
             self._admit(sock, ident, self._address_of(sock))
         self.service.stored.clear()

@@ -72,6 +72,10 @@ class Table(Seating):
 
     duel: Duel = attrs.field(init=False)
     finished: list[Finished] = attrs.field(factory=list, init=False)
+    stored: dict[str, int] = attrs.field(factory=dict, init=False)
+    """Which of them the players know to be stored, and under which number."""
+    verdict: str = attrs.field(default="", init=False)
+    """How the match as a whole ended, if there is more to say than of its last duel."""
     presence: Presence = attrs.field(init=False)
     _has_begun: bool = attrs.field(default=False, init=False)
     _started: float = attrs.field(default=0.0, init=False)
@@ -99,6 +103,7 @@ class Table(Seating):
             kept.terms, sides, kept.ident, kept.uid, kept.codes, pace, kept.violations, venue,
             kept.why_first,
         )  # fmt: skip
+        table.stored = kept.stored
         for duel in kept.duels:
             table._take_up(duel)
         if not table.duel.is_on and not table.series.is_over:
@@ -142,7 +147,7 @@ class Table(Seating):
                 f"You are {seat.label}; {order} ({self.why_first.format(mover=mover)}).",
                 f"{self.game_text}; {self._pace_text()}.",
             )
-            contestant.tell(self._if_lost(side))
+            contestant.tell(self.if_lost(side))
         for watcher in self.watchers:  # whoever watched the last game of these two
             watcher.house("They play again.", *self.introduction(self.game_text))
         self.tell_watch_count(trio.current_time())
@@ -158,8 +163,8 @@ class Table(Seating):
             return "take all the time you like"
         return f"{seconds(self.pace.turn_seconds)} a turn"
 
-    def _if_lost(self, side: Side) -> str:
-        """One line, however long: people copy from it."""
+    def if_lost(self, side: Side) -> str:
+        """How to come back. One line, however long: people copy from it."""
         if self.is_practice:
             return ""
         if not self.pace.return_seconds:
@@ -239,15 +244,15 @@ class Table(Seating):
         side, seat = self.side_of(contestant), self.seat_of(contestant)
         opponent = self.sides[side.other]
         contestant.house(f"You play {opponent.name}: {self.game_text}. You are {seat.label}.")
+        if not self.duel.is_on and self.finished:  # its end may not have been read
+            contestant.tell(self.finished[-1].told_again(contestant))
         if not self.terms.is_single:
             contestant.house(f"{scoreboard.score(self.series, self.names_by_side)}.")
         if self.presence.is_away(side.other):
             contestant.house(f"{opponent.name} is away; the seat is kept for a while.")
-        result = self.duel.result
-        if result is None or result.reason.by_the_rules:  # an end that may not have been read
-            contestant.tell(last_turn(self.duel.game, self.duel.turns, seat))
         if not self.duel.is_on:
             return
+        contestant.tell(last_turn(self.duel.game, self.duel.turns, seat))
         left = self.seconds_left()
         if left < math.inf:
             who = "you" if self.duel.mover is seat else opponent.name
@@ -422,16 +427,16 @@ class Table(Seating):
         now = self.venue.now()
         self.venue.journal.write(ledger.end(self.ident, ended.winner, ended.reason.value, now))
         seats = {seat: self.at(seat) for seat in Seat}
-        self._remember(Result(ended.winner, ended.reason), now)
+        result = Result(ended.winner, ended.reason)
+        self._remember(result, now)
         for seat, contestant in seats.items():
             contestant.ask(None)
-            contestant.house(scoreboard.outcome(seat, ended, seats[seat.other].name))
+            contestant.house(scoreboard.outcome(seat, result, seats[seat.other].name))
         leaver = seats[ended.by] if ended.reason is Reason.LEFT and ended.by else None
         if ended.reason is Reason.LEFT and leaver is None:
             self._close()  # both have left
         elif leaver is not None and not self._is_lost_by(leaver):
-            self.tell_all(f"{self.opponent_of(leaver).name} wins the match.")
-            self._close()
+            self._close(f"{self.opponent_of(leaver).name} wins the match.")
         elif not self.series.is_over:
             self._announce_next_duel()
         elif isinstance(self.series, Mirror) and self.series.needs_mistakes:
@@ -480,18 +485,15 @@ class Table(Seating):
             self.tell_all(f"The next duel begins in {seconds(READING_SECONDS)}: time to read.")
 
     def _announce_match(self) -> None:
-        if self.series.played > 1:
-            score = scoreboard.score(self.series, self.names_by_side)
-            self.tell_all(f"{score}. {scoreboard.match_result(self.series, self.names_by_side)}")
-        self._close()
+        self._close(scoreboard.verdict(self.series, self.names_by_side))
 
     def _forfeit_match(self, leaver: Contestant, how: str = "") -> None:
         left = " ".join(filter(None, (f"{leaver.name} has left the match", how)))
-        self.tell_all(f"{left}. {self.opponent_of(leaver).name} wins the match.")
-        self._close()
+        self._close(f"{left}. {self.opponent_of(leaver).name} wins the match.")
 
-    def _close(self) -> None:
-        self.is_over = True
-        self.venue.journal.write(ledger.over(self.ident))
+    def _close(self, verdict: str = "") -> None:
+        self.is_over, self.verdict = True, verdict
+        if verdict:
+            self.tell_all(verdict)
         self._sleep.cancel()
         self.venue.on_over(self)

@@ -19,6 +19,7 @@ from duel_daemon.orders import carry_out
 from duel_daemon.orders.looking import help_lines, rules_lines, who_lines
 from duel_daemon.peer import Gone, Peer, Quit
 from duel_daemon.player import Player
+from duel_daemon.restoring import come_late
 from duel_daemon.terms import Wish
 from duel_daemon.textwidth import wrapped
 from duel_daemon.wire import DOT
@@ -87,6 +88,7 @@ async def _arrive(hall: Hall, peer: Peer) -> Player:
             if match := RETURNING.fullmatch(line):
                 peer.ask(None)
                 player = hall.come_back(peer, *match.groups())
+                player = player or come_late(hall, peer, *match.groups())
                 if player is not None:
                     return player
                 wrong_codes += 1

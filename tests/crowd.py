@@ -95,6 +95,8 @@ class Duelist:
     """When Enter is pressed, for a line that is typed already."""
     _restarted: bool = False
     _is_retold: bool = False
+    _knows_the_end: bool = False
+    """What is told now was read before."""
     _strikes_noticed: int = 0
     _turn_of: int = 0
     _choices: list[int] = attrs.field(factory=list)
@@ -248,6 +250,8 @@ class Duelist:
     def _read_line(self, line: str) -> None:
         if line.isdigit() or not line:
             return  # the opponent's prompt, answered
+        if self._knows_the_end and not line.startswith("* Next: "):
+            return
         for pattern, read in LINES:
             found = pattern.fullmatch(line)
             if found:
@@ -263,6 +267,8 @@ class Duelist:
 
     def _begin(self, name: str) -> None:
         if self.duel is not None:
+            if not self.account.is_cut_by_kills:
+                self.complain("not told of the end")
             self._miss_the_end()
         self.seen.append(Seen(name))
         self.code = ""
@@ -363,9 +369,15 @@ class Duelist:
         self.complain("a record of nothing")
 
     def _next(self) -> None:
-        self._wants_to_play, self._is_waiting = True, False
+        self._wants_to_play, self._is_waiting, self._knows_the_end = True, False, False
         if self.duel is not None:
             self.complain("not told of the end")
+
+    def _played(self, opponent: str) -> None:
+        """How a duel ended is told after a restart, to whoever may not have read it."""
+        self._knows_the_end = self.duel is None
+        if not self.seen or self.seen[-1].opponent != opponent:
+            self.complain("told of the wrong duel")
 
     def _waits(self) -> None:
         self._is_waiting = True
@@ -375,9 +387,9 @@ class Duelist:
         self._is_named, self._restarted, self._choices = True, True, []
         self._is_retold, self._moves_at = True, math.inf
         self._typed_at = trio.current_time()  # what was typed may lie in the socket still
-        if not rest:  # a lobby line: "You are waiting" comes next, if that is so
+        if not rest:  # a lobby line: "You are still waiting" comes next, if that is so
             if self.duel is not None:
-                self._miss_the_end()
+                self.complain("not told of the end")
             self._is_waiting, self._wants_to_play = False, True
 
     def _welcomed(self) -> None:
@@ -426,9 +438,11 @@ def _lines() -> Iterator[tuple[re.Pattern[str], Callable[..., None] | None]]:
         (r"\* Recorded as duel (\d+)\.", d._recorded),
         (r"\* Next: .*", d._next),
         (r"\* Waiting for an opponent: .*", d._waits),
-        (r"\* You are waiting .*", d._waits),
-        (r"\* The server was restarted\. Nothing is lost(; your duel goes on)?\.",
+        (r"\* You are (?:still )?waiting .*", d._waits),
+        (r"\* The server was restarted\. Nothing is lost(; your duel (?:goes on|is over))?\.",
          d._was_restarted),
+        (r"\* Your duel is over\.", None),
+        (r"\* You played (\S+): Divisor Duel from \d+\. You were Player [12]\.", d._played),
         (r"\* Nobody of that name can come back with that code\.", d._too_late),
         (r"\* Goodbye!.*", d._goodbye),
         # What was typed again, though the first was not lost.

@@ -560,7 +560,7 @@ class House:
         for left in (
             hall._players, hall.tables, hall.rematches, hall.lobby.offers(),
             hall.lobby._challenges, hall.nursery.child_tasks, door.inside, door._unnamed,
-            door._gate._connected, hall.memory._over, hall.memory._unkept,
+            door._gate._connected, hall.memory._over, hall.memory._undone,
             self.server._nursery.child_tasks,
         ):  # fmt: skip
             assert not left, left

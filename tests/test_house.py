@@ -58,6 +58,7 @@ ORDER = (
     "table",
     "player",
     "memory",
+    "latecomers",
     "hall",
     "restoring",
     "orders",

@@ -129,6 +129,7 @@ async def _sit_down(hall: Hall, player: Player, table: Table) -> None:
     player.tell(text)
     player.watching = table
     table.watch(player, trio.current_time())
+    hall.memory.watching(player)
 
 
 async def unwatch(hall: Hall, player: Player, words: str) -> None:
