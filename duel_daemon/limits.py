@@ -269,6 +269,10 @@ class LineRate:
         self._line_seconds = 1.0 / per_second
         self._burst_seconds = burst / per_second
 
+    def is_free(self, now: float) -> bool:
+        """Whether a line could be acted on now."""
+        return self._whole_at + self._line_seconds - now <= self._burst_seconds
+
     def take(self, now: float) -> float:
         """Count a line. The seconds to wait before it is acted on; 0.0: none."""
         whole_at = self._whole_at

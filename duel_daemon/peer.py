@@ -6,21 +6,25 @@ time. What is said is not decided here.
 """
 
 import contextlib
+import logging
 import math
 import socket
-from collections import deque
 from collections.abc import Callable
 
 import attrs
+import outcome
 import trio
 
 from duel_daemon import wire
+from duel_daemon.ears import Ears
 from duel_daemon.limits import LineRate, Offence
 from duel_daemon.narrator import CLOSED, house
 from duel_daemon.wire import Signal
 
+log = logging.getLogger("duel_daemon")
+
 RECEIVE_BYTES = 4096
-IN_A_ROW = 16  # lines or packets; then others get their turn, however fast this client sends
+IN_A_ROW = 16  # lines; then others get their turn, however many came in one packet
 PROBES = 4  # of a peer that is silent: some may get lost
 FIRST_BYTES = 256  # of a connection are looked at for another protocol, if no line ends before
 
@@ -53,7 +57,11 @@ class Post:
         if waiting:
             self._waiting = []
             for peer in waiting:
-                peer.deliver()
+                try:
+                    peer.deliver()
+                except Exception:  # that connection's end; whoever comes after it reads on
+                    log.exception("%s: a mistake of ours", peer.ident)
+                    peer.drop("a mistake of ours")
 
 
 @attrs.frozen(kw_only=True)
@@ -71,7 +79,14 @@ class Peer:
     """One connection. Its task reads lines; anybody may say something to it."""
 
     def __init__(
-        self, sock: socket.socket, ident: str, address: str, post: Post, limits: PeerLimits
+        self,
+        sock: socket.socket,
+        ident: str,
+        address: str,
+        post: Post,
+        ears: Ears,
+        *,
+        limits: PeerLimits,
     ) -> None:
         self.ident = ident
         self.address = address
@@ -90,15 +105,20 @@ class Peer:
         self.keep_wire: Callable[[str], None] | None = None
         """Told what the decoder holds, whenever a restart would lose something by it."""
         self.wire_state = ""
+        self.at_once: Callable[[str], bool] | None = None
+        """Offered each line first; whether it was dealt with, without waiting for anything."""
         self._sock = sock
         self._post = post
+        self._ears = ears
+        self._task: trio.lowlevel.Task | None = None
+        """While it waits for a line."""
         self._limits = limits
         self._decoder = wire.Decoder(limits)
-        self._lines: deque[str | Signal] = deque()
+        self._lines: list[str | Signal] = []
         self._first_bytes: bytes | None = b""
         self._line_began = math.inf
         self._in_a_row = 0
-        self._is_drained = False
+        self._is_heard = False
         self._has_ended = False
         self._is_hurried = False
         self._said: list[str] = []
@@ -204,33 +224,26 @@ class Peer:
             while not self._lines:
                 if self._has_ended:
                     raise Gone("end of input")
+                self._in_a_row = 0
                 self._post.deliver()
-                data = await self._receive()
-                self._take(data)
-                if len(data) > self._limits.line_bytes and not self._lines:
-                    await self._pause_after_much()
+                await self._wait()
             self._in_a_row += 1
             if self._in_a_row > IN_A_ROW:
                 await self._let_others_go_on()
             if wait := self._rate.take(trio.current_time()):
                 await self._slow_down(wait)
-            line = self._lines.popleft()
+            line = self._lines.pop(0)
             if type(line) is str:
                 break
             self._answer(line)
+        self._leave_prompt()
+        return line
+
+    def _leave_prompt(self) -> None:
+        """A line was entered."""
         if self._prompt_is_open:
             self._prompt_is_open = False  # Enter has moved the cursor to a fresh line
             self.say("")  # so that the prompt comes again, should the line be answered by nothing
-        return line
-
-    async def _pause_after_much(self) -> None:
-        """So much without a line was not typed, and may have taken milliseconds to decode.
-
-        So it counts as a line itself.
-        """
-        await self._let_others_go_on()
-        if wait := self._rate.take(trio.current_time()):
-            await self._slow_down(wait)
 
     async def _slow_down(self, wait: float) -> None:
         """A flood is answered in its time. Meanwhile nothing is read, so no clock of theirs runs:
@@ -247,34 +260,52 @@ class Peer:
         self._post.deliver()
         await trio.lowlevel.checkpoint()
 
-    async def _receive(self) -> bytes:
-        """What has come.
+    async def _wait(self) -> None:
+        """Until there is something for this task to do. Only meanwhile anything is read."""
+        if not self._is_heard:
+            self._is_heard = True
+            self._ears.listen(self._sock.fileno(), self._hear)
+        self._task = trio.lowlevel.current_task()
+        await trio.lowlevel.wait_task_rescheduled(self._wait_no_more)
 
-        After a short packet there is nothing more for now, nearly always: asking the kernel first
-        would cost more than the detour through the scheduler that it would save now and then.
+    def _wait_no_more(self, _: object) -> trio.lowlevel.Abort:
+        self._task = None
+        return trio.lowlevel.Abort.SUCCEEDED
+
+    def _hear(self, now: float) -> None:
+        """Something has come. What can be answered at once does not wake the task: that would
+        cost more than the answer.
         """
-        while True:  # noqa: ASYNC913 - each round returns or waits
-            if self._is_drained:
-                self._in_a_row = 0
-                await trio.lowlevel.wait_readable(self._sock)
-            elif self._in_a_row > IN_A_ROW:
-                await self._let_others_go_on()
-            self._in_a_row += 1
-            try:
-                data = self._sock.recv(RECEIVE_BYTES)
-                self._is_drained = len(data) < RECEIVE_BYTES
-                return data
-            except BlockingIOError:
-                self._is_drained = True
-            except OSError as exc:
-                self.lost = f"receive: {exc.strerror}"
-                raise Gone(self.lost) from None
+        task = self._task
+        if task is None:  # it is busy: the kernel keeps what comes until it has time
+            self._turn_away()
+            return
+        result: outcome.Outcome[None] = outcome.Value(None)
+        try:
+            self._take(self._sock.recv(RECEIVE_BYTES), now)
+            if self._is_answered_at_once(now):
+                return
+        except BlockingIOError:
+            return
+        except OSError as exc:
+            self.lost = f"receive: {exc.strerror}"
+            result = outcome.Error(Gone(self.lost))
+        except Exception as exc:  # an end, or a mistake of ours: in either case its own
+            result = outcome.Error(exc)
+        self._task = None
+        trio.lowlevel.reschedule(task, result)
 
-    def _take(self, data: bytes) -> None:
+    def _turn_away(self) -> None:
+        """Hear nothing until the next wait."""
+        if self._is_heard:
+            self._is_heard = False
+            self._ears.ignore(self._sock.fileno())
+
+    def _take(self, data: bytes, now: float) -> None:
         if not data:
             self._has_ended = True
             return
-        self.heard_at = trio.current_time()
+        self.heard_at = now
         if self._first_bytes is not None:
             self._look_at_first_bytes(data)
         came = self._decoder.feed(data)
@@ -288,6 +319,22 @@ class Peer:
             self.wire_state = state
             self.keep_wire(state)
         self._time_the_line(came)
+        if len(data) > self._limits.line_bytes and not came:
+            self._lines.append(Signal.MUCH)
+
+    def _is_answered_at_once(self, now: float) -> bool:
+        """Whether the task may sleep on."""
+        if len(self._lines) != 1:
+            return not self._lines and not self._has_ended
+        line = self._lines[0]
+        if type(line) is not str or self.at_once is None or not self._rate.is_free(now):
+            return False
+        if not self.at_once(line):
+            return False
+        self._leave_prompt()
+        self._rate.take(now)
+        self._lines.clear()
+        return True
 
     def _look_at_first_bytes(self, data: bytes) -> None:
         """A web page must not be able to play: nothing of another protocol becomes a line."""
@@ -308,7 +355,7 @@ class Peer:
         elif signal is Signal.INTERRUPT:
             self._prompt_is_open = False
             self.say("\n")  # Ctrl-C: the line begun is forgotten; the prompt comes again
-        else:
+        elif signal is not Signal.MUCH:
             self.say(house(_ANSWERS[signal].format(self._limits.line_bytes)))
 
     def _time_the_line(self, came: wire.Decoded) -> None:
@@ -342,8 +389,9 @@ class Peer:
         so shut down, and read what still comes until the other side closes too. The caller knows
         how long to wait for that. In a hurry, only what has come is read.
         """
+        self._turn_away()
         self._prompt = None
-        self.deliver()
+        self._post.deliver()
         if self._backlog and not self._is_hurried:
             await self._send_backlog()
         try:
@@ -358,10 +406,12 @@ class Peer:
 
     def let_go(self) -> None:
         """Close our end of it only: the connection is to outlive this process."""
+        self._turn_away()
         self.lost = self.lost or "let go"
         self._sock.close()
 
     def close(self) -> None:
+        self._turn_away()
         self.lost = self.lost or "closed"
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)  # close() alone does not, if systemd holds it too

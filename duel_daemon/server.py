@@ -4,6 +4,7 @@ A bug in one connection ends that connection, is logged with its traceback, and 
 anything.
 """
 
+import contextlib
 import errno
 import itertools
 import logging
@@ -17,6 +18,7 @@ import trio
 
 from duel_daemon.archivist import Archivist
 from duel_daemon.door import Door
+from duel_daemon.ears import Ears
 from duel_daemon.hall import Hall
 from duel_daemon.journal import Journal
 from duel_daemon.ledger import Running
@@ -54,6 +56,7 @@ class Server:
     memory: Memory = attrs.field(factory=lambda: Memory(Journal(None), Archivist(None)))
     service: Service = attrs.field(factory=Service)
     hall: Hall = attrs.field(init=False)
+    _ears: Ears = attrs.field(init=False)
     _nursery: trio.Nursery = attrs.field(init=False)
     door: Door = attrs.field(init=False)
     _stop_asked: trio.Event = attrs.field(factory=trio.Event, init=False)
@@ -66,13 +69,15 @@ class Server:
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
         """Serve until stop() is called."""
-        async with trio.open_nursery() as background:
-            await background.start(self.memory.archivist.run)
-            background.start_soon(self.service.feed_watchdog)
-            await self._serve_all(task_status)
-            with trio.move_on_after(ARCHIVE_SECONDS):
-                await self.memory.archivist.finish()
-            background.cancel_scope.cancel()
+        with contextlib.closing(Ears(self.memory.post.deliver)) as self._ears:
+            async with trio.open_nursery() as background:
+                await background.start(self.memory.archivist.run)
+                background.start_soon(self.service.feed_watchdog)
+                background.start_soon(self._ears.run)
+                await self._serve_all(task_status)
+                with trio.move_on_after(ARCHIVE_SECONDS):
+                    await self.memory.archivist.finish()
+                background.cancel_scope.cancel()
         self.memory.journal.close()
 
     async def _serve_all(self, task_status: trio.TaskStatus[None]) -> None:
@@ -190,7 +195,8 @@ class Server:
         self.door.came_in(peer)
 
     def _peer(self, sock: socket.socket, ident: str, address: str) -> Peer:
-        return Peer(sock, ident, address, self.hall.post, self.door.peer_limits)
+        limits = self.door.peer_limits
+        return Peer(sock, ident, address, self.hall.post, self._ears, limits=limits)
 
     async def _accept_all(self, scope: trio.CancelScope) -> None:
         try:

@@ -182,6 +182,17 @@ class Table(Seating):
             await consider(after, duel.game.survey, after)
             if not duel.is_on:  # it may have ended meanwhile
                 return
+        self._play(contestant, seat, divisor)
+
+    def play_at_once(self, contestant: Contestant, divisor: int) -> bool:
+        """The same, unless there is no duel on or it takes thinking; whether it is done."""
+        if self.duel.number > HEAVY_NUMBER or not self.duel.is_on:
+            return False
+        self._play(contestant, self.seat_of(contestant), divisor)
+        return True
+
+    def _play(self, contestant: Contestant, seat: Seat, divisor: int) -> None:
+        duel = self.duel
         events = duel.play(seat, divisor)
         if type(events[0]) is not Refused:
             self._keep_turn(divisor)

@@ -6,6 +6,7 @@ What ends a visit is told here, once, to the visitor; the others hear of it from
 import logging
 import math
 import re
+from functools import partial
 
 import trio
 
@@ -16,6 +17,7 @@ from duel_daemon.limits import Offence
 from duel_daemon.names import Refusal
 from duel_daemon.narrator import CLOSED, house, seconds
 from duel_daemon.orders import carry_out
+from duel_daemon.orders.duelling import move_at_once
 from duel_daemon.orders.looking import help_lines, rules_lines, who_lines
 from duel_daemon.peer import Gone, Peer, Quit
 from duel_daemon.player import Player
@@ -153,6 +155,7 @@ async def _serve(hall: Hall, player: Player) -> None:
     look whether it was really that quiet for that long, and usually begin anew.
     """
     peer = player.peer
+    peer.at_once = partial(move_at_once, player)
     while True:
         due = min(_idle_due(hall, player), peer.line_due, hall.lonely_due(player))
         with trio.CancelScope(deadline=due) as peer.patience:

@@ -34,6 +34,7 @@ class Signal(enum.Enum):
     ARE_YOU_THERE = enum.auto()  # telnet AYT
     END = enum.auto()  # telnet EOF: nothing more will come
     UTF16 = enum.auto()  # the first two bytes are a byte order mark of UTF-16
+    MUCH = enum.auto()  # a packet longer than any line, without the end of one
 
 
 class _State(enum.Enum):

@@ -14,8 +14,10 @@ import attrs
 import trio
 
 from duel_daemon.archivist import Archivist
+from duel_daemon.ears import Ears
 from duel_daemon.journal import Journal
 from duel_daemon.memory import Memory
+from duel_daemon.peer import Peer, PeerLimits, Post
 from duel_daemon.server import Server
 from duel_daemon.settings import Settings
 
@@ -147,6 +149,20 @@ class Place:
         await first.reads("* Your opponent is")
         await second.reads("* Your opponent is")
         return first, second
+
+
+@contextlib.asynccontextmanager
+async def bare_peer(sock: socket.socket, limits: PeerLimits) -> AsyncIterator[tuple[Peer, Post]]:
+    """A peer without a house around it, but with the ears and the post that it needs."""
+    post = Post()
+    with contextlib.closing(Ears(post.deliver)) as ears:
+        peer = Peer(sock, "c1", "192.0.2.1", post, ears, limits=limits)
+        with contextlib.closing(peer):
+            async with trio.open_nursery() as nursery:
+                peer.nursery = nursery
+                nursery.start_soon(ears.run)
+                yield peer, post
+                nursery.cancel_scope.cancel()
 
 
 @contextlib.asynccontextmanager

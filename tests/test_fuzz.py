@@ -26,7 +26,7 @@ import trio.testing
 from conftest import _innermost
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
-from kit import inline
+from kit import bare_peer, inline
 from test_wire import cut
 
 from duel_daemon import aside, ledger, names
@@ -39,7 +39,7 @@ from duel_daemon.hall import Hall
 from duel_daemon.journal import Journal
 from duel_daemon.ledger import Running
 from duel_daemon.memory import Memory, people
-from duel_daemon.peer import RECEIVE_BYTES, Gone, Peer, PeerLimits, Post
+from duel_daemon.peer import RECEIVE_BYTES, Gone, Peer, PeerLimits
 from duel_daemon.player import Player
 from duel_daemon.rulebooks import SHELF
 from duel_daemon.server import Server
@@ -696,11 +696,10 @@ def test_whatever_people_do_the_books_balance(script, chosen, compact_bytes, hea
 async def heard(packets: list[bytes]) -> tuple[list[str], str]:
     """The lines that come out of a connection, and why it ended."""
     ours, theirs = socket.socketpair()
-    peer = Peer(theirs, "c1", "192.0.2.1", Post(), PeerLimits(line_burst=10**6))
     came: list[str] = []
     why = ""
 
-    async def hear() -> None:
+    async def hear(peer: Peer) -> None:
         nonlocal why
         try:
             while True:
@@ -710,9 +709,9 @@ async def heard(packets: list[bytes]) -> tuple[list[str], str]:
         peer.close()
 
     with ours:
-        async with trio.open_nursery() as nursery:
-            peer.nursery = nursery
-            nursery.start_soon(hear)
+        async with bare_peer(theirs, PeerLimits(line_burst=10**6)) as (peer, _):
+            assert peer.nursery is not None
+            peer.nursery.start_soon(hear, peer)
             for packet in packets:
                 await trio.testing.wait_all_tasks_blocked()
                 with contextlib.suppress(OSError):
@@ -724,7 +723,6 @@ async def heard(packets: list[bytes]) -> tuple[list[str], str]:
             with contextlib.suppress(OSError):
                 ours.shutdown(socket.SHUT_WR)
             await trio.testing.wait_all_tasks_blocked()
-            nursery.cancel_scope.cancel()
     return came, why
 
 
@@ -746,12 +744,11 @@ def test_nothing_in_an_endless_flood_is_kept():
 
     async def flood(data: bytes) -> None:
         ours, theirs = socket.socketpair()
-        peer = Peer(theirs, "c1", "192.0.2.1", Post(), PeerLimits())
         ours.setblocking(False)
         with ours, trio.move_on_after(100) as scope:
-            async with trio.open_nursery() as nursery:
-                peer.nursery = nursery
-                nursery.start_soon(flooder, ours, data, scope)
+            async with bare_peer(theirs, PeerLimits()) as (peer, _):
+                assert peer.nursery is not None
+                peer.nursery.start_soon(flooder, ours, data, scope)
                 with contextlib.suppress(Gone):
                     while True:
                         await peer.line()
@@ -759,7 +756,6 @@ def test_nothing_in_an_endless_flood_is_kept():
                         assert held(peer) <= LINE_BYTES
                         assert len(peer._backlog) <= PeerLimits().outbox_bytes
                 scope.cancel()
-        peer.close()
 
     async def flooder(ours: socket.socket, data: bytes, scope: trio.CancelScope) -> None:
         while not scope.cancel_called:

@@ -52,6 +52,7 @@ ORDER = (
     "aside",  # from here on, trio
     "store",
     "archivist",
+    "ears",
     "peer",
     "door",
     "journal",

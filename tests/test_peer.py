@@ -6,9 +6,13 @@ import socket
 import pytest
 import trio
 import trio.testing
-from kit import NAME_PROMPT, open_house
+from kit import NAME_PROMPT, bare_peer, open_house
 
+<<<<<<< HEAD
 from duel_daemon.peer import Gone, Peer, PeerLimits, Post, Quit
+=======
+from duel_daemon.peer import Gone, PeerLimits, WrongProtocol
+>>>>>>> 4ef880e (WIP ears)
 
 PROMPT = "Enter your chosen divisor: "
 
@@ -52,14 +56,9 @@ def peer_of(place, name):
 async def pipe():
     """A peer without a house around it: the client's end, the peer, the post."""
     ours, theirs = socket.socketpair()
-    post = Post()
     with ours:
-        peer = Peer(theirs, "c1", "127.0.0.1", post, PeerLimits(line_burst=10_000))
-        async with trio.open_nursery() as nursery:
-            peer.nursery = nursery
+        async with bare_peer(theirs, PeerLimits(line_burst=10_000)) as (peer, post):
             yield ours, peer, post
-            nursery.cancel_scope.cancel()
-        peer.close()
 
 
 # Writing.

@@ -187,14 +187,14 @@ async def test_one_too_many_reads_why_and_whoever_is_here_goes_on(autojump_clock
 
 
 async def test_a_mistake_in_one_connection_ends_that_connection_alone(monkeypatch, caplog):
-    right = Table.play
+    right = Table.play_at_once
 
-    async def wrong(table, contestant, divisor):
+    def wrong(table, contestant, divisor):
         if divisor == 13:
             raise RuntimeError("a bug")
-        await right(table, contestant, divisor)
+        return right(table, contestant, divisor)
 
-    monkeypatch.setattr(Table, "play", wrong)
+    monkeypatch.setattr(Table, "play_at_once", wrong)
     async with open_house() as place:
         anna, ben = await place.pair()
         cleo, dora = await place.pair("Cleo", "Dora")

@@ -36,6 +36,14 @@ async def move(player: Player, divisor: int) -> None:
         await table.play(player, divisor)
 
 
+def move_at_once(player: Player, line: str) -> bool:
+    """Play a line of digits, if that takes no waiting: this is what most lines are."""
+    table = player.table
+    if table is None or not (line.isdigit() and line.isascii()):
+        return False
+    return table.play_at_once(player, int(line))
+
+
 def _table(player: Player) -> Table:
     assert player.table is not None  # the table of commands admits these in a duel only
     return player.table
