@@ -28,10 +28,12 @@ from duel_daemon.opponents import Strength
 from duel_daemon.peer import Peer, Post
 from duel_daemon.player import Player
 from duel_daemon.rulebooks import BY_SLUG
+from duel_daemon.seating import Pace
 from duel_daemon.settings import Settings
 from duel_daemon.survey import HEAVY_NUMBER, Restriction
-from duel_daemon.table import Pace, Table, Venue
+from duel_daemon.table import Table, Venue
 from duel_daemon.terms import Terms, Wish
+from duel_daemon.timetable import Timetable
 
 log = logging.getLogger("duel_daemon")
 
@@ -40,12 +42,13 @@ LONELY_SECONDS = 30.0  # of waiting, then practice is mentioned, once
 
 @attrs.define(eq=False)
 class Hall:
-    """All the players and all the tables. `nursery` is where the tables' tasks live."""
+    """All the players and all the tables. `nursery` is where the tables' thinking is done."""
 
     settings: Settings
     nursery: trio.Nursery
     rng: random.Random
     memory: Memory
+    timetable: Timetable
     post: Post = attrs.field(init=False)
     is_stopping: bool = attrs.field(default=False, init=False)
     on_named: Callable[[Peer], None] = attrs.field(default=lambda peer: None, init=False)
@@ -66,7 +69,14 @@ class Hall:
         memory = self.memory
         self.post = memory.post
         self.venue = Venue(
-            self.rng, self.post, memory.journal, time.time, self._duel_over, self._release
+            self.rng,
+            self.post,
+            memory.journal,
+            self.timetable,
+            now=time.time,
+            start=lambda table: self.nursery.start_soon(self._run, table),
+            on_duel_over=self._duel_over,
+            on_over=self._release,
         )
 
     # Who is here.
@@ -176,7 +186,7 @@ class Hall:
         self.tables[table.ident] = table
         for player in people(table.sides):
             player.table = table
-        self.nursery.start_soon(self._run, table)
+        table.wake()
 
     def continue_counting(self, last_table: int) -> None:
         self._table_numbers = itertools.count(last_table + 1)
@@ -320,9 +330,9 @@ class Hall:
             secrets.token_hex(8),
             (new_code(), new_code()),
             self.pace,
+            why_first,
             self.settings.violations,
             self.venue,
-            why_first,
         )
         self.tables[ident] = table
         self.memory.seated(table)
@@ -336,7 +346,7 @@ class Hall:
         self.on_change()
         if table.duel.number <= HEAVY_NUMBER:
             table.begin()  # else its task does, when the number has been divided up
-        self.nursery.start_soon(self._run, table)
+        table.wake()
 
     async def _run(self, table: Table) -> None:
         """A mistake of ours at one table ends that table, and costs nobody else anything."""

@@ -124,6 +124,8 @@ class Peer:
         self._said: list[str] = []
         self._prompt: str | None = None
         self._prompt_is_open = False
+        self._is_answering = False
+        """A line is being dealt with: until that is done, the prompt would come too early."""
         self._backlog = bytearray()
         self._writer = trio.Lock()
         self._rate = LineRate(limits.line_burst, limits.lines_per_second)
@@ -164,7 +166,7 @@ class Peer:
         if self._prompt_is_open and text:
             text = f"\n{text}"  # whatever interrupts an open prompt starts on a fresh line
             self._prompt_is_open = False
-        if self._prompt is not None and not self._prompt_is_open:
+        if self._prompt is not None and not self._prompt_is_open and not self._is_answering:
             text += self._prompt
             self._prompt_is_open = True
         if text:
@@ -220,6 +222,9 @@ class Peer:
         What else a client can ask for (is anybody there?) waits its turn among the lines, and
         counts as one: there must be no way to be answered faster.
         """
+        if self._is_answering:
+            self._is_answering = False
+            self.say("")  # so that the prompt comes again, should the line be answered by nothing
         while True:  # noqa: ASYNC913 - each round takes something that has come, or waits for it
             while not self._lines:
                 if self._has_ended:
@@ -236,14 +241,9 @@ class Peer:
             if type(line) is str:
                 break
             self._answer(line)
-        self._leave_prompt()
+        self._prompt_is_open = False  # Enter has moved the cursor to a fresh line
+        self._is_answering = True
         return line
-
-    def _leave_prompt(self) -> None:
-        """A line was entered."""
-        if self._prompt_is_open:
-            self._prompt_is_open = False  # Enter has moved the cursor to a fresh line
-            self.say("")  # so that the prompt comes again, should the line be answered by nothing
 
     async def _slow_down(self, wait: float) -> None:
         """A flood is answered in its time. Meanwhile nothing is read, so no clock of theirs runs:
@@ -331,7 +331,8 @@ class Peer:
             return False
         if not self.at_once(line):
             return False
-        self._leave_prompt()
+        self._prompt_is_open = False
+        self.say("")
         self._rate.take(now)
         self._lines.clear()
         return True

@@ -30,6 +30,7 @@ from duel_daemon.restoring import restore
 from duel_daemon.service import Service
 from duel_daemon.settings import Settings
 from duel_daemon.textwidth import counted
+from duel_daemon.timetable import Timetable
 from duel_daemon.visit import go_on, visit
 
 log = logging.getLogger("duel_daemon")
@@ -57,6 +58,7 @@ class Server:
     service: Service = attrs.field(factory=Service)
     hall: Hall = attrs.field(init=False)
     _ears: Ears = attrs.field(init=False)
+    _timetable: Timetable = attrs.field(factory=Timetable, init=False)
     _nursery: trio.Nursery = attrs.field(init=False)
     door: Door = attrs.field(init=False)
     _stop_asked: trio.Event = attrs.field(factory=trio.Event, init=False)
@@ -74,6 +76,7 @@ class Server:
                 await background.start(self.memory.archivist.run)
                 background.start_soon(self.service.feed_watchdog)
                 background.start_soon(self._ears.run)
+                background.start_soon(self._timetable.run)
                 await self._serve_all(task_status)
                 with trio.move_on_after(ARCHIVE_SECONDS):
                     await self.memory.archivist.finish()
@@ -82,7 +85,7 @@ class Server:
 
     async def _serve_all(self, task_status: trio.TaskStatus[None]) -> None:
         async with trio.open_nursery() as tables, trio.open_nursery() as connections:
-            self.hall = Hall(self.settings, tables, self.rng, self.memory)
+            self.hall = Hall(self.settings, tables, self.rng, self.memory, self._timetable)
             self._nursery = connections
             self._go_on()
             if self.service.is_managed:

@@ -20,26 +20,17 @@ from duel_daemon.finished import Finished
 from duel_daemon.journal import Journal
 from duel_daemon.ledger import KeptDuel, KeptTable
 from duel_daemon.match import Mirror, Side
-from duel_daemon.narrator import HOUSE, house, seconds, tell
+from duel_daemon.narrator import house, seconds, tell
 from duel_daemon.peer import Post
-from duel_daemon.presence import Presence
-from duel_daemon.retelling import last_turn, transcript
+from duel_daemon.retelling import transcript
 from duel_daemon.review import review
-from duel_daemon.seating import Seating
+from duel_daemon.seating import Pace, Seating
 from duel_daemon.survey import HEAVY_NUMBER
+from duel_daemon.timetable import Reminder, Timetable
 from duel_daemon.turnclock import Alarm, Ticker
 
 PAUSE_SECONDS = 5.0  # between the duels of a match: time to read the score
 READING_SECONDS = 20.0  # and once more so much, if one of them looks how the last duel went
-
-
-@attrs.frozen
-class Pace:
-    """How long a turn may take, and how long a lost connection's seat is kept."""
-
-    turn_seconds: float
-    first_turn_extra_seconds: float
-    return_seconds: float
 
 
 @attrs.frozen
@@ -49,8 +40,11 @@ class Venue:
     rng: random.Random
     post: Post
     journal: Journal
+    timetable: Timetable
     now: Callable[[], float]
     """The wall clock, for the record."""
+    start: Callable[["Table"], None]
+    """Have it see to what is due, in a task."""
     on_duel_over: Callable[["Table", Finished], None]
     on_over: Callable[["Table"], None]
 
@@ -59,24 +53,8 @@ class Venue:
 class Table(Seating):
     """Two contestants and a series of duels between them. Side A moves first in the first."""
 
-    ident: int
-    uid: str
-    """Unique over restarts."""
-    codes: tuple[str, str]
-    """What each must know to come back to the seat."""
-    pace: Pace
     violations: int
     venue: Venue
-    why_first: str
-    """How it came that side A moves first, in a few words; {mover} is who that is."""
-
-    duel: Duel = attrs.field(init=False)
-    finished: list[Finished] = attrs.field(factory=list, init=False)
-    stored: dict[str, int] = attrs.field(factory=dict, init=False)
-    """Which of them the players know to be stored, and under which number."""
-    verdict: str = attrs.field(default="", init=False)
-    """How the match as a whole ended, if there is more to say than of its last duel."""
-    presence: Presence = attrs.field(init=False)
     _has_begun: bool = attrs.field(default=False, init=False)
     _started: float = attrs.field(default=0.0, init=False)
     _turn_seconds: list[float] = attrs.field(factory=list, init=False)
@@ -84,10 +62,11 @@ class Table(Seating):
     _resume_at: float = attrs.field(default=0.0, init=False)
     """When the next duel of the match begins."""
     _has_waited_for_reader: bool = attrs.field(default=False, init=False)
-    _sleep: trio.CancelScope = attrs.field(factory=trio.CancelScope, init=False)
+    _is_busy: bool = attrs.field(default=False, init=False)
+    """A task sees to what is due."""
+    _reminder: Reminder | None = attrs.field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.presence = Presence(self.pace.return_seconds)
         self.duel = Duel(self._next_game())
 
     @classmethod
@@ -100,8 +79,8 @@ class Table(Seating):
         ended it.
         """
         table = cls(
-            kept.terms, sides, kept.ident, kept.uid, kept.codes, pace, kept.violations, venue,
-            kept.why_first,
+            kept.terms, sides, kept.ident, kept.uid, kept.codes, pace, kept.why_first,
+            kept.violations, venue,
         )  # fmt: skip
         table.stored = kept.stored
         for duel in kept.duels:
@@ -126,53 +105,14 @@ class Table(Seating):
             extra = 0.0 if kept.turns else self.pace.first_turn_extra_seconds
             self._set_clock(extra)
 
-    def introduction(self, game: str) -> tuple[str, str]:
-        """Who plays what, and who is who, in the duel that is on or was last on."""
-        seats = self.finished[-1].seats if self.duel.result else {s: self.at(s) for s in Seat}
-        one, two = seats[Seat.ONE].name, seats[Seat.TWO].name
-        return f"{one} against {two}: {game}.", f"Player 1 is {one}."
-
     # What the players do.
 
     def begin(self) -> None:
         """Tell both who they are and open the first duel."""
         self._has_begun = True
-        for side in Side:
-            contestant, opponent = self.sides[side], self.sides[side.other]
-            seat = self.series.seat(side)
-            mover = "you" if seat is Seat.ONE else opponent.name
-            order = f"{mover} {'move' if seat is Seat.ONE else 'moves'} first"
-            contestant.house(
-                f"Your opponent is {opponent.name}.",
-                f"You are {seat.label}; {order} ({self.why_first.format(mover=mover)}).",
-                f"{self.game_text}; {self._pace_text()}.",
-            )
-            contestant.tell(self.if_lost(side))
-        for watcher in self.watchers:  # whoever watched the last game of these two
-            watcher.house("They play again.", *self.introduction(self.game_text))
+        self.introduce()
         self.tell_watch_count(trio.current_time())
         self._open_duel()
-
-    @property
-    def game_text(self) -> str:
-        """The terms with the number that was drawn, if one was."""
-        return attrs.evolve(self.terms, number=self.duel.game.number).text
-
-    def _pace_text(self) -> str:
-        if not self.pace.turn_seconds:
-            return "take all the time you like"
-        return f"{seconds(self.pace.turn_seconds)} a turn"
-
-    def if_lost(self, side: Side) -> str:
-        """How to come back. One line, however long: people copy from it."""
-        if self.is_practice:
-            return ""
-        if not self.pace.return_seconds:
-            return f"{HOUSE}Whoever leaves or loses the connection loses the duel.\n"
-        return (
-            f"{HOUSE}If you are cut off, connect again and type: "
-            f"{self.sides[side].name} {self.codes[side]}\n"
-        )
 
     async def play(self, contestant: Contestant, divisor: int) -> None:
         """A number was typed by somebody who sits here."""
@@ -232,7 +172,7 @@ class Table(Seating):
                 f"{seconds(self.pace.return_seconds)}."
             )
         self._stand_or_go_on()
-        self._sleep.cancel()
+        self.wake()
 
     def wait_for(self, contestant: Contestant) -> None:
         """Somebody is away through no fault of theirs: our restart costs nobody time."""
@@ -248,28 +188,8 @@ class Table(Seating):
                 reader.house(f"{contestant.name} is back.")
         self._stand_or_go_on()
         if self._has_begun:  # else all that is still to be told
-            self._show_position(contestant)
-        self._sleep.cancel()
-
-    def _show_position(self, contestant: Contestant) -> None:
-        side, seat = self.side_of(contestant), self.seat_of(contestant)
-        opponent = self.sides[side.other]
-        contestant.house(f"You play {opponent.name}: {self.game_text}. You are {seat.label}.")
-        if not self.duel.is_on and self.finished:  # its end may not have been read
-            contestant.tell(self.finished[-1].told_again(contestant))
-        if not self.terms.is_single:
-            contestant.house(f"{scoreboard.score(self.series, self.names_by_side)}.")
-        if self.presence.is_away(side.other):
-            contestant.house(f"{opponent.name} is away; the seat is kept for a while.")
-        if not self.duel.is_on:
-            return
-        contestant.tell(last_turn(self.duel.game, self.duel.turns, seat))
-        left = self.seconds_left()
-        if left < math.inf:
-            who = "you" if self.duel.mover is seat else opponent.name
-            contestant.house(f"{seconds(left)} left for {who}.")
-        if self.duel.mover is seat:
-            contestant.ask(self.duel.game.book.prompt(seat))
+            self.show_position(contestant, self.seconds_left())
+        self.wake()
 
     @property
     def unfinished(self) -> KeptDuel:
@@ -281,8 +201,7 @@ class Table(Seating):
     def stop(self) -> None:
         """The server closes, or something better came up. Whoever stops it tells the players."""
         self.duel.stop()
-        self.is_over = True
-        self._sleep.cancel()
+        self._be_over()
 
     async def transcript(self) -> str:
         """The duel that is on, or was last on, as a watcher has read it up to this moment."""
@@ -296,12 +215,50 @@ class Table(Seating):
         score = scoreboard.score(self.series, self.names_by_side)
         return text if duel.is_on else f"{text}{house(f'{score}.')}"
 
-    # The table's own task: the time, the house's moves, the pauses.
+    # What nobody else sees to: the time, the house's moves, the pauses.
+
+    def wake(self) -> None:
+        """See to what is due, in a task; or when something will be."""
+        if self._is_busy or self.is_over:
+            return
+        due = self._due()
+        if due <= trio.current_time():
+            self._is_busy = True
+            self.venue.start(self)
+        else:
+            self._remind(due)
+
+    def _due(self) -> float:
+        if not self._has_begun:
+            return -math.inf
+        if not self.duel.is_on:
+            due = -math.inf if self.series.is_over else self._resume_at
+        elif isinstance(self.at(self.duel.mover), House):
+            due = -math.inf
+        else:
+            due = self._ticker.alarm.at
+        return min(due, self.presence.due)
+
+    def _remind(self, due: float) -> None:
+        """A reminder that comes too early does no harm: what is due is looked at then."""
+        if self._reminder is not None:
+            if self._reminder.at <= due:
+                return
+            self._reminder.cancel()
+        if due < math.inf:
+            self._reminder = self.venue.timetable.remind(due, self._on_reminder)
+
+    def _on_reminder(self) -> None:
+        self._reminder = None
+        self.wake()
 
     async def run(self) -> None:
-        while not self.is_over:
+        """All that is due."""
+        while not self.is_over and self._due() <= trio.current_time():  # noqa: ASYNC913
             await self._next_step()
             self.venue.post.deliver()
+        self._is_busy = False
+        self.wake()
 
     async def _next_step(self) -> None:
         mover = self.at(self.duel.mover)
@@ -317,7 +274,7 @@ class Table(Seating):
             game, number = self.duel.game, self.duel.number
             await self.play(mover, await consider(number, mover.choose, game, number))
         else:
-            await self._keep_time()
+            self._ring(self._ticker.ring())
 
     def seconds_left(self) -> float:
         """Of the turn that is on; infinite without a clock."""
@@ -326,38 +283,24 @@ class Table(Seating):
     def _set_clock(self, extra_seconds: float = 0.0) -> None:
         """A turn begins.
 
-        This does not wake the table's task, as the next turn's alarms come later than the one it
-        sleeps for: a turn costs no deadline. Only after the longer first turn they may not.
+        The reminder that there is comes no later than this turn's alarms, and so it stays: a turn
+        costs no place in the timetable. Only after the longer first turn they may come before.
         """
         given = self.pace.turn_seconds and self.pace.turn_seconds + extra_seconds
         self._ticker.set(trio.current_time(), given)
         if self.presence.anybody_is_away:
             self._stand_or_go_on()
-        if self._ticker.first_alarm_at < self._sleep.deadline:
-            self._sleep.deadline = self._ticker.first_alarm_at
+        self._remind(self._ticker.first_alarm_at)
 
     def _stand_or_go_on(self) -> None:
         runs = self.presence.clock_runs_for(self.series.side(self.duel.mover))
         (self._ticker.go_on if runs else self._ticker.stand)(trio.current_time())
-
-    async def _keep_time(self) -> None:
-        """Ring the alarm that is due, or sleep until one is."""
-        due = self._ticker.alarm.at
-        if trio.current_time() < due:
-            await self._rest(due)
-        else:
-            self._ring(self._ticker.ring())
 
     def _ring(self, alarm: Alarm) -> None:
         if alarm.seconds_left:
             self.at(self.duel.mover).house(f"{seconds(alarm.seconds_left)} left for this turn.")
         else:
             self._follow(self.duel.run_out_of_time())
-
-    async def _rest(self, until: float) -> None:
-        """Sleep, unless something happens that this task must see to."""
-        with trio.CancelScope(deadline=min(until, self.presence.due)) as self._sleep:
-            await trio.sleep_forever()
 
     def _give_up_seats(self) -> None:
         """Whoever is away has been waited for long enough."""
@@ -375,8 +318,6 @@ class Table(Seating):
                 await self._count_mistakes(self.series)
             if not self.is_over:  # somebody may have left meanwhile
                 self._announce_match()
-        elif trio.current_time() < self._resume_at:
-            await self._rest(self._resume_at)
         else:
             self.duel = Duel(self._next_game())
             await consider(self.duel.number, self.duel.game.survey, self.duel.number)
@@ -431,7 +372,7 @@ class Table(Seating):
         self.opponent_of(mover).ask(None)
         mover.ask(self.duel.game.book.prompt(seat))
         if isinstance(mover, House):
-            self._sleep.cancel()
+            self.wake()
 
     def _conclude(self, ended: Ended) -> None:
         """The duel is over: remember it, tell both how it went, and go on or end."""
@@ -451,7 +392,7 @@ class Table(Seating):
         elif not self.series.is_over:
             self._announce_next_duel()
         elif isinstance(self.series, Mirror) and self.series.needs_mistakes:
-            self._sleep.cancel()
+            self.wake()
         else:
             self._announce_match()
 
@@ -486,7 +427,7 @@ class Table(Seating):
         )
         for side in self.sides if not self.terms.mirror else ():
             side.house("Type review to see how this one went.")
-        self._sleep.cancel()
+        self.wake()
 
     def wait_for_reader(self) -> None:
         """Between two duels somebody reads how the last one went: the next one waits, once."""
@@ -503,8 +444,13 @@ class Table(Seating):
         self._close(f"{left}. {self.opponent_of(leaver).name} wins the match.")
 
     def _close(self, verdict: str = "") -> None:
-        self.is_over, self.verdict = True, verdict
+        self._be_over()
+        self.verdict = verdict
         if verdict:
             self.tell_all(verdict)
-        self._sleep.cancel()
         self.venue.on_over(self)
+
+    def _be_over(self) -> None:
+        self.is_over = True
+        if self._reminder is not None:
+            self._reminder.cancel()

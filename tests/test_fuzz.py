@@ -8,6 +8,7 @@ anywhere. `make fuzz` tries many more examples than the suite.
 import contextlib
 import itertools
 import logging
+import math
 import os
 import random
 import socket
@@ -510,7 +511,13 @@ class House:
                 assert watcher.watching is table
                 assert hall._players[names.key(watcher.name)] is watcher
             self.check_duel(table)
-        assert len(hall.nursery.child_tasks) >= len(hall.tables)  # one may be lost in thought
+            self.check_reminder(table)
+
+    def check_reminder(self, table: Table) -> None:
+        """Nothing that is due at a table is forgotten, unless it is being seen to."""
+        reminder = table._reminder
+        reminded_at = math.inf if reminder is None else reminder.at
+        assert table._is_busy or reminded_at <= table._due()
 
     def check_duel(self, table: Table) -> None:
         duel = table.duel

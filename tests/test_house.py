@@ -41,8 +41,8 @@ ORDER = (
     "retelling",
     "scoreboard",
     "finished",
-    "seating",
     "presence",
+    "seating",
     "ledger",
     "limits",
     "sources",
@@ -52,6 +52,7 @@ ORDER = (
     "aside",  # from here on, trio
     "store",
     "archivist",
+    "timetable",
     "ears",
     "peer",
     "door",

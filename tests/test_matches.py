@@ -488,6 +488,7 @@ async def test_no_rematch_with_somebody_who_is_gone_or_busy(autojump_clock) -> N
         await anna.types("rematch")
         await anna.reads("* Ben has played again since. Try: challenge Ben\n")
         await ben.types("quit")
+        await ben.reads("Goodbye!")
         await cleo.types("rematch")
         await cleo.reads("* Ben has left; type play to look for somebody else.\n")
 

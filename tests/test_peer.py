@@ -8,11 +8,7 @@ import trio
 import trio.testing
 from kit import NAME_PROMPT, bare_peer, open_house
 
-<<<<<<< HEAD
-from duel_daemon.peer import Gone, Peer, PeerLimits, Post, Quit
-=======
-from duel_daemon.peer import Gone, PeerLimits, WrongProtocol
->>>>>>> 4ef880e (WIP ears)
+from duel_daemon.peer import Gone, PeerLimits, Quit
 
 PROMPT = "Enter your chosen divisor: "
 

@@ -244,8 +244,10 @@ async def test_no_alarm_rings_after_a_duel(autojump_clock):
         anna, ben = await dueling(place)
         await anna.types("resign")
         await ben.reads("quit.\n")
+        (reminder,) = (entry[-1] for entry in place.server.hall.timetable._reminders)
+        assert reminder._call is None  # what is over is not kept in memory by its clock
         assert await ben.reads_for(600) == ""
-        assert place.server.hall.nursery.child_tasks == frozenset()
+        assert place.server.hall.timetable._reminders == []
 
 
 # A match.
