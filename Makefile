@@ -109,7 +109,7 @@ pyz:
 	@PYTHON='$(PYTHON)' systemd/pyz '$(DIST)/duel-daemon.pyz'
 
 # By way of another file: a page half written must not pass for a page.
-man: $(VENV)/.dev
+man: $(VENV)/.run
 	@mkdir -p '$(DIST)'
 	@$(BIN)/python systemd/manual.py >'$(DIST)/duel-daemon.8.new'
 	@mv '$(DIST)/duel-daemon.8.new' '$(DIST)/duel-daemon.8'

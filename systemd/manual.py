@@ -1,65 +1,58 @@
 """Prints duel-daemon.8: the text beside this file, with the options from the table of settings.
 
-Needs docutils and the daemon's package; where they come from is the caller's business.
+Needs the daemon's package and nothing else, so that whoever installs it without a network has the
+page too. The text is written for man(7); see there for its requests.
 """
 
-import re
 from pathlib import Path
-
-from docutils.core import publish_string
-from docutils.writers.manpage import Writer
 
 from duel_daemon import __version__
 from duel_daemon.rulebooks import BY_SLUG
 from duel_daemon.settings import ANY_BOOK, FLAGS, TABLE, Entry
 from duel_daemon.sources import option, slug
 
-SOURCE = Path(__file__).with_name("duel-daemon.8.rst")
-HERE = ".. The options stand here."
-WARNINGS_ARE_ERRORS = {"report_level": 2, "halt_level": 2}
+SOURCE = Path(__file__).with_name("duel-daemon.8.in")
+BEGINNING = ".SH SYNOPSIS\n"
+HERE = '.\\" The options stand here.\n'
+
+# Else man shows typographic ones, which nobody can paste into a shell.
+PLAIN = str.maketrans({"-": r"\-", "'": r"\(aq", "^": r"\(ha", "~": r"\(ti", "`": r"\(ga"})
 
 
 def page() -> str:
     """Return the page as man reads it."""
-    roff: bytes = publish_string(source(), writer=Writer(), settings_overrides=WARNINGS_ARE_ERRORS)
-    return roff.decode().replace(".SH Name\n", ".SH NAME\n")  # as every other page has it
-
-
-def source() -> str:
-    """Return the whole text as reStructuredText."""
-    before, here, after = SOURCE.read_text("utf-8").partition(HERE)
+    head, beginning, text = SOURCE.read_text("utf-8").partition(BEGINNING)
+    before, here, after = text.partition(HERE)
     assert here, f"{SOURCE.name} says nowhere: {HERE}"
-    return f"{before}{options()}{after}".replace("@VERSION@", __version__)
+    filled = f"{beginning}{before}{options()}{after}"
+    return head.replace("@VERSION@", __version__) + filled.translate(PLAIN)
 
 
 def options() -> str:
     """Return every option, by group."""
     groups = dict.fromkeys(entry.group for entry in TABLE.values())
-    asking = [_item(f"**{option(flag)}**", _sentence(what)) for flag, what in FLAGS.items()]
+    asking = [_item(rf"\fB{option(flag)}\fR", _sentence(what)) for flag, what in FLAGS.items()]
     settings = [part for group in groups for part in _group(group)]
-    return "\n".join([*settings, *_title("Asking"), *asking])
+    return "".join([*settings, ".SS Asking\n", *asking])
 
 
 def _group(group: str) -> list[str]:
     members = [(name, entry) for name, entry in TABLE.items() if entry.group == group]
-    items = [_item(f"**{option(name)}** {_value(entry)}", _said(entry)) for name, entry in members]
-    return [*_title(group), *items]
-
-
-def _title(text: str) -> list[str]:
-    return [f"{text}\n{'-' * len(text)}\n"]
+    items = [
+        _item(rf"\fB{option(name)}\fR {_value(entry)}", _said(entry)) for name, entry in members
+    ]
+    return [f".SS {group}\n", *items]
 
 
 def _item(term: str, text: str) -> str:
-    return f"{term}\n    {text}\n"
+    return f".TP\n{term}\n{text}\n"
 
 
 def _value(entry: Entry) -> str:
     """Return what stands for the value."""
-    if entry.kind.choices:
-        return "|".join(f"*{choice}*" for choice in entry.kind.choices).replace("|", r"\ \|\ ")
     units = {"s": "SECONDS", "bytes": "BYTES"}
-    return f"*{units.get(entry.kind.unit) or ('TEXT' if entry.kind.is_text else 'NUMBER')}*"
+    other = units.get(entry.kind.unit) or ("TEXT" if entry.kind.is_text else "NUMBER")
+    return "|".join(rf"\fI{choice}\fR" for choice in entry.kind.choices or (other,))
 
 
 def _said(entry: Entry) -> str:
@@ -68,17 +61,17 @@ def _said(entry: Entry) -> str:
     default = f"{entry.means or entry.default} {kind.unit}".rstrip()
     when = "" if entry.live else "Takes a restart to change."
     what = _sentence(entry.reason)
-    said = (what, allowed, _plain(entry.more), f"Default: {_plain(default)}.", when)
+    said = (what, allowed, _literal(entry.more), f"Default: {_literal(default)}.", when)
     return " ".join(filter(None, said))
 
 
 def _sentence(words: str) -> str:
-    return _plain(f"{words[0].upper()}{words[1:]}.")
+    return _literal(f"{words[0].upper()}{words[1:]}.")
 
 
-def _plain(text: str) -> str:
-    """Return text that means nothing to docutils."""
-    return re.sub(r"([\\*`|_])", r"\\\1", text)
+def _literal(text: str) -> str:
+    """Return text that means nothing to man."""
+    return text.replace("\\", r"\e")
 
 
 if __name__ == "__main__":
