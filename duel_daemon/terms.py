@@ -47,32 +47,30 @@ class Terms:
     @property
     def text(self) -> str:
         """As both sides read it before they agree."""
-        parts = [f"{self.book.title} from {self._start}"]
-        if self.restriction is not Restriction.ANY:
-            parts.append(f"only {self.restriction.value} divisors")
-        if self.best_of > 1:
-            parts.append(f"best of {self.best_of}")
-        if self.mirror:
-            parts.append("mirror match (one number, a duel from each side)")
-        return ", ".join(parts)
+        start = str(self.number) if self.number is not None else self.book.start_text
+        return ", ".join(
+            self._parts(
+                f"{self.book.title} from {start}",
+                f"only {self.restriction.value} divisors",
+                "mirror match (one number, a duel from each side)",
+            )
+        )
 
     @property
     def words(self) -> str:
         """As one would type it after `play`."""
-        parts = [self.book.slug]
-        if self.number is not None:
-            parts.append(str(self.number))
-        if self.restriction is not Restriction.ANY:
-            parts.append(self.restriction.value)
-        if self.best_of > 1:
-            parts.append(f"best of {self.best_of}")
-        if self.mirror:
-            parts.append("mirror")
-        return " ".join(parts)
+        game = self.book.slug if self.number is None else f"{self.book.slug} {self.number}"
+        return " ".join(self._parts(game, self.restriction.value, "mirror"))
 
-    @property
-    def _start(self) -> str:
-        return str(self.number) if self.number is not None else self.book.start_text
+    def _parts(self, game: str, restriction: str, mirror: str) -> list[str]:
+        """The game, and what is special about it, if anything is."""
+        parts = {
+            game: True,
+            restriction: self.restriction is not Restriction.ANY,
+            f"best of {self.best_of}": self.best_of > 1,
+            mirror: self.mirror,
+        }
+        return [part for part, is_said in parts.items() if is_said]
 
     def problem(self, max_number: int) -> str | None:
         """Why these terms leave nothing to play, with a number nearby that works."""

@@ -22,6 +22,8 @@ from duel_daemon.server import Server
 from duel_daemon.settings import Settings
 
 NAME_PROMPT = "Your name (Enter for a guest name): "
+PROMPT = "Enter your chosen divisor: "
+"""Of the usual game."""
 QUIET = {
     "return_seconds": 0,
     "line_burst": 10_000,

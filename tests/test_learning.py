@@ -5,7 +5,7 @@ import re
 
 import pytest
 import trio
-from kit import Person, open_house
+from kit import PROMPT, Person, open_house
 from test_sage import allowed, brute_force
 
 from duel_daemon.opponents import Strength
@@ -16,8 +16,6 @@ from duel_daemon.table import PAUSE_SECONDS, READING_SECONDS
 
 each_book = pytest.mark.parametrize("book", SHELF, ids=lambda book: book.slug)
 each_strength = pytest.mark.parametrize("strength", Strength, ids=lambda s: s.value)
-
-PROMPT = "Enter your chosen divisor: "
 
 
 async def play_to_the_end(person: Person, rng: random.Random) -> str:

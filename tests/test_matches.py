@@ -7,14 +7,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 import trio
-from kit import QUIET, Person, Place, open_house
+from kit import PROMPT, QUIET, Person, Place, open_house
 
 from duel_daemon.listening import listen
 from duel_daemon.server import Server
 from duel_daemon.settings import Settings
 from duel_daemon.table import PAUSE_SECONDS
-
-PROMPT = "Enter your chosen divisor: "
 
 
 @contextlib.asynccontextmanager

@@ -10,7 +10,7 @@ import attrs
 import pytest
 import trio
 import trio.testing
-from kit import Person, Place, inline, open_house
+from kit import PROMPT, Person, Place, inline, open_house
 
 from duel_daemon.archivist import RETRY_SECONDS, Archivist
 from duel_daemon.journal import Journal
@@ -18,8 +18,6 @@ from duel_daemon.memory import Memory
 from duel_daemon.records import DuelRecord, Standing
 from duel_daemon.store import Store, StoreTrouble
 from duel_daemon.textwidth import short
-
-PROMPT = "Enter your chosen divisor: "
 
 
 @attrs.define
