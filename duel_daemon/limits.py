@@ -20,7 +20,7 @@ ROUNDING_SECONDS = 1e-6  # sums of floating point times are right to this, and b
 
 LOOKED_AT = 16  # of the least recently seen, to find one to forget
 
-LOG_KINDS = 256
+LOG_KINDS = 256  # lines per interval at most; a log that says more is not read either
 
 
 # Addresses.

@@ -144,7 +144,8 @@ class Settings:
     per_address: int = live(LIMITS, whole(1, 100_000), 40, "connections from one address at once",
         "A whole class can sit behind one address. Of IPv6 addresses, a /64 counts as one.")
     new_per_minute: int = live(LIMITS, whole(1, 1_000_000), 120,
-        "new connections from one address")
+        "new ones a minute from one address",
+        "A class comes back all at once when the Wi-Fi does; a scanner does not stop there.")
     free_offences: int = live(LIMITS, whole(0, 1000), 4, "offences that cost an address nothing",
         "An offence is what no player does: another protocol, too many new connections, wrong "
         "codes, no name in time. A class behind one address may have a joker in it. What is "
@@ -152,8 +153,9 @@ class Settings:
     longest_wait_seconds: float = live(LIMITS, seconds(2, 86400, or_zero=True), 64,
         "the longest wait for more offences",
         "For new connections of that address. The first is 2 s, each more doubles it. 0: none.")
-    offence_seconds: float = live(LIMITS, seconds(1, 86400), 60, "an offence is forgiven after")
-    known_addresses: int = live(LIMITS, whole(16, 1_000_000), 4096, "addresses remembered so",
+    offence_seconds: float = live(LIMITS, seconds(1, 86400), 60, "an offence is forgiven after",
+        "One at a time: the worst offender is a stranger like any other after ten minutes.")
+    known_addresses: int = live(LIMITS, whole(16, 1_000_000), 4096, "addresses remembered for this",
         "About 1 MB of memory. One more, and an old one without offences is forgotten.")
     code_tries: int = live(LIMITS, whole(1, 100), 3, "wrong return codes, then closed",
         "In one connection. More than a typing mistake or two is somebody who guesses.")
@@ -164,11 +166,12 @@ class Settings:
         means="none", such_as="192.168.1.0/24")
     line_burst: int = live(LIMITS, whole(1, 1_000_000), 10, "lines that are taken at once",
         "Then lines_per_second; what comes faster waits, nothing is lost.")
-    lines_per_second: int = live(LIMITS, whole(1, 1_000_000), 4, "lines a second after these")
+    lines_per_second: int = live(LIMITS, whole(1, 1_000_000), 4, "lines a second after these",
+        "Nobody types faster for long, and a flood must not cost the others their time.")
     line_bytes: int = live(LIMITS, whole(128, MOST_LINE_BYTES, "bytes"), 512, "the longest line",
         "A longer one is answered by one sentence, and the next works again.")
     endless_bytes: int = live(LIMITS, whole(8192, 2**20, "bytes"), 65536,
-        "without an end of line: closed", "No person's program sends as much in one line.")
+        "no end of line in so many: closed", "No person's program sends as much in one line.")
     telnet_bytes: int = live(LIMITS, whole(1024, 2**20, "bytes"), 4096,
         "of telnet subnegotiations: closed",
         "Real clients send less than 200 in a connection's life; none is kept.")

@@ -18,6 +18,7 @@ from duel_daemon.limits import GateLimits
 from duel_daemon.peer import PeerLimits
 from duel_daemon.settings import (
     FLAGS,
+    LIMITS,
     TABLE,
     Check,
     Loaded,
@@ -512,6 +513,12 @@ def test_changes_are_told_apart_by_whether_they_need_a_restart() -> None:
 def test_the_rooms_know_the_same_defaults_as_the_table(record: type) -> None:
     made = Settings().part(record, **({"trusted": ()} if record is GateLimits else {}))
     assert made == record()
+
+
+def test_every_limit_has_its_reason() -> None:
+    limits = [entry for entry in TABLE.values() if entry.group == LIMITS]
+    assert len(limits) > 10
+    assert all(entry.more.endswith(".") for entry in limits)
 
 
 def test_what_needs_a_restart() -> None:
