@@ -101,7 +101,7 @@ class Door:
             self.log_once(logging.WARNING, "crowded", "over %d connections without a name",
                           self.settings.max_unnamed)  # fmt: skip
             del self._unnamed[longest]
-            longest.send_away(house(CROWDED))
+            longest.send_away(house(CROWDED), hurried=True)  # they count as long as they are here
 
     def is_named(self, peer: Peer) -> None:
         self._unnamed.pop(peer, None)

@@ -376,9 +376,9 @@ class Peer:
             self._backlog.clear()
             self.scope.cancel()
 
-    def send_away(self, text: str) -> None:
-        """Its own task ends it at once, with these last words; nobody waits until they are read."""
-        self._is_hurried = True
+    def send_away(self, text: str, *, hurried: bool = False) -> None:
+        """Its own task ends it at once, with these last words; in a hurry, read or not."""
+        self._is_hurried = hurried
         self.ask(None)
         self.say(text)
         self.scope.cancel()
