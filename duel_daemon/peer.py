@@ -75,61 +75,65 @@ class PeerLimits(wire.Limits):
     lines_per_second: float = 4.0
 
 
+@attrs.define(eq=False)
 class Peer:
     """One connection. Its task reads lines; anybody may say something to it."""
 
-    def __init__(
-        self,
-        sock: socket.socket,
-        ident: str,
-        address: str,
-        post: Post,
-        ears: Ears,
-        *,
-        limits: PeerLimits,
-    ) -> None:
-        self.ident = ident
-        self.address = address
-        self.offence: Offence | None = None
-        """What it did that no person does."""
-        self.ascii_only = False
-        self.lost = ""
-        """Why the connection is dead, if it is; nothing can be said to it any more."""
-        self.heard_at = trio.current_time()
-        self.patience = trio.CancelScope()
-        """Around the reading of lines; whoever wants to limit it sets a deadline."""
-        self.scope = trio.CancelScope()
-        """Around all that is done for this connection but its last words."""
-        self.nursery: trio.Nursery | None = None
-        """The connection's own; what is still unsent is sent from there."""
-        self.keep_wire: Callable[[str], None] | None = None
-        """Told what the decoder holds, whenever a restart would lose something by it."""
-        self.wire_state = ""
-        self.at_once: Callable[[str], bool] | None = None
-        """Offered each line first; whether it was dealt with, without waiting for anything."""
-        self._sock = sock
-        self._post = post
-        self._ears = ears
-        self._task: trio.lowlevel.Task | None = None
-        """While it waits for a line."""
-        self._limits = limits
+    _sock: socket.socket
+    ident: str
+    address: str
+    _post: Post
+    _ears: Ears
+    _limits: PeerLimits = attrs.field(kw_only=True)
+
+    ascii_only: bool = attrs.field(default=False, init=False)
+    offence: Offence | None = attrs.field(default=None, init=False)
+    """What it did that no person does."""
+    lost: str = attrs.field(default="", init=False)
+    """Why the connection is dead, if it is; nothing can be said to it any more."""
+    heard_at: float = attrs.field(factory=trio.current_time, init=False)
+    patience: trio.CancelScope = attrs.field(factory=trio.CancelScope, init=False)
+    """Around the reading of lines; whoever wants to limit it sets a deadline."""
+    wire_state: str = attrs.field(default="", init=False)
+    keep_wire: Callable[[str], None] | None = attrs.field(default=None, init=False)
+    """Told what the decoder holds, whenever a restart would lose something by it."""
+    at_once: Callable[[str], bool] | None = attrs.field(default=None, init=False)
+    """Offered each line first; whether it was dealt with, without waiting for anything."""
+
+    _nursery: trio.Nursery | None = attrs.field(default=None, init=False)
+    _is_sent_away: bool = attrs.field(default=False, init=False)
+    _task: trio.lowlevel.Task | None = attrs.field(default=None, init=False)
+    """While it waits for a line."""
+    _is_heard: bool = attrs.field(default=False, init=False)
+    _has_ended: bool = attrs.field(default=False, init=False)
+    _is_hurried: bool = attrs.field(default=False, init=False)
+    _decoder: wire.Decoder = attrs.field(init=False)
+    _rate: LineRate = attrs.field(init=False)
+    _lines: list[str | Signal] = attrs.field(factory=list, init=False)
+    _in_a_row: int = attrs.field(default=0, init=False)
+    _first_bytes: bytes | None = attrs.field(default=b"", init=False)
+    _line_began: float = attrs.field(default=math.inf, init=False)
+
+    _said: list[str] = attrs.field(factory=list, init=False)
+    _prompt: str | None = attrs.field(default=None, init=False)
+    _prompt_is_open: bool = attrs.field(default=False, init=False)
+    _is_answering: bool = attrs.field(default=False, init=False)
+    """A line is being dealt with: until that is done, the prompt would come too early."""
+    _backlog: bytearray = attrs.field(factory=bytearray, init=False)
+    _writer: trio.Lock | None = attrs.field(default=None, init=False)
+    """Made when there is something to write later."""
+
+    def __attrs_post_init__(self) -> None:
+        limits = self._limits
         self._decoder = wire.Decoder(limits)
-        self._lines: list[str | Signal] = []
-        self._first_bytes: bytes | None = b""
-        self._line_began = math.inf
-        self._in_a_row = 0
-        self._is_heard = False
-        self._has_ended = False
-        self._is_hurried = False
-        self._said: list[str] = []
-        self._prompt: str | None = None
-        self._prompt_is_open = False
-        self._is_answering = False
-        """A line is being dealt with: until that is done, the prompt would come too early."""
-        self._backlog = bytearray()
-        self._writer = trio.Lock()
         self._rate = LineRate(limits.line_burst, limits.lines_per_second)
-        _set_options(sock, limits)
+        _set_options(self._sock, limits)
+
+    def live_in(self, nursery: trio.Nursery) -> None:
+        """The connection's own; what is still unsent is sent from there."""
+        self._nursery = nursery
+        if self._is_sent_away:
+            nursery.cancel_scope.cancel()
 
     def take_up(self, wire_state: str) -> None:
         """This connection has been served before, by a process that is gone."""
@@ -192,11 +196,12 @@ class Peer:
         if len(self._backlog) + len(data) > self._limits.outbox_bytes:
             self.drop("does not read")
             return
-        if not self._backlog and self.nursery is not None:
-            self.nursery.start_soon(self._send_backlog)
+        if not self._backlog and self._nursery is not None:
+            self._nursery.start_soon(self._send_backlog)
         self._backlog += data
 
     async def _send_backlog(self) -> None:
+        self._writer = self._writer or trio.Lock()
         async with self._writer:  # the last words may find a writer still at work
             while self._backlog and not self.lost:
                 await trio.lowlevel.wait_writable(self._sock)
@@ -310,6 +315,13 @@ class Peer:
             self._look_at_first_bytes(data)
         came = self._decoder.feed(data)
         self._lines += came
+        if self._decoder.is_at_rest and not self.wire_state:  # as after nearly every packet
+            self._line_began = math.inf
+        else:
+            self._take_the_rest(data, came)
+
+    def _take_the_rest(self, data: bytes, came: wire.Decoded) -> None:
+        """A line that has begun, telnet, too much of something."""
         if self._decoder.telnet and (replies := self._decoder.take_replies()):
             self._send(replies)
         if self._decoder.overrun:
@@ -374,14 +386,24 @@ class Peer:
         if not self.lost:
             self.lost = why
             self._backlog.clear()
-            self.scope.cancel()
+            self._end()
 
     def send_away(self, text: str, *, hurried: bool = False) -> None:
         """Its own task ends it at once, with these last words; in a hurry, read or not."""
         self._is_hurried = hurried
         self.ask(None)
         self.say(text)
-        self.scope.cancel()
+        self._end()
+
+    def _end(self) -> None:
+        self._is_sent_away = True
+        if self._nursery is not None:
+            self._nursery.cancel_scope.cancel()
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether it was found dead by somebody else than its own task."""
+        return self._is_sent_away and bool(self.lost)
 
     async def finish(self) -> None:
         """Send the last words.

@@ -236,7 +236,7 @@ class Server:
         """One connection, whatever happens in it."""
         try:
             async with trio.open_nursery() as nursery:
-                peer.nursery = nursery
+                peer.live_in(nursery)
                 try:
                     await self._serve_safely(peer, serve)
                 finally:
@@ -251,14 +251,14 @@ class Server:
 
     async def _serve_safely(self, peer: Peer, serve: Callable[[], Awaitable[None]]) -> None:
         try:
-            with peer.scope:
-                await serve()
+            await serve()
         except Exception as exc:
             self.door.log_mistake(peer, exc)
             peer.ask(None)
             peer.say(house(f"Something went wrong on our side, sorry. {CLOSED}"))
-        if peer.scope.cancelled_caught and peer.lost:
-            self.door.log_end(peer)
+        finally:
+            if peer.is_dropped:
+                self.door.log_end(peer)
 
     @property
     def _hands_over(self) -> bool:

@@ -151,9 +151,14 @@ class Decoder:
         """A line or a telnet sequence has begun and not ended."""
         return bool(self._line) or self._overlong or self._state is not _State.TEXT
 
+    @property
+    def is_at_rest(self) -> bool:
+        """Nothing has begun, and nothing was ever negotiated."""
+        return self._plain_bytes > 0 and not self.telnet
+
     def freeze(self) -> str:
         """What would be lost with this decoder: a line half typed, what has been negotiated."""
-        if self._plain_bytes and not self.telnet:
+        if self.is_at_rest:
             return ""
         answered = sorted([verb, option] for verb, option in self._answered)
         state = [self._line.hex(), self._overlong, self._after_cr, self._state.name, self._verb,

@@ -161,10 +161,19 @@ async def bare_peer(sock: socket.socket, limits: PeerLimits) -> AsyncIterator[tu
         peer = Peer(sock, "c1", "192.0.2.1", post, ears, limits=limits)
         with contextlib.closing(peer):
             async with trio.open_nursery() as nursery:
-                peer.nursery = nursery
                 nursery.start_soon(ears.run)
+                await nursery.start(_live, peer)
                 yield peer, post
                 nursery.cancel_scope.cancel()
+
+
+async def _live(
+    peer: Peer, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
+    async with trio.open_nursery() as nursery:
+        peer.live_in(nursery)
+        task_status.started()
+        await trio.sleep_forever()
 
 
 @contextlib.asynccontextmanager

@@ -451,13 +451,13 @@ class House:
         counted = Counter(peer.address for peer in inside)
         assert door._gate._connected == counted
         named = {player.connection for player in self.hall.players}
-        ending = {peer for peer in inside if peer.scope.cancel_called or peer.lost}
+        ending = {peer for peer in inside if peer._is_sent_away or peer.lost}
         unnamed = set(door._unnamed)
         assert unnamed <= inside
         assert not unnamed & named
         # Whoever is neither is on the way out: a farewell takes up to a second.
         leaving = inside - named - unnamed - ending
-        assert all(peer.nursery is not None for peer in leaving)
+        assert all(peer._nursery is not None for peer in leaving)
         for peer in inside:
             assert len(peer._backlog) <= self.server.settings.outbox_bytes
             assert held(peer) <= self.server.settings.line_bytes
@@ -717,8 +717,8 @@ async def heard(packets: list[bytes]) -> tuple[list[str], str]:
 
     with ours:
         async with bare_peer(theirs, PeerLimits(line_burst=10**6)) as (peer, _):
-            assert peer.nursery is not None
-            peer.nursery.start_soon(hear, peer)
+            assert peer._nursery is not None
+            peer._nursery.start_soon(hear, peer)
             for packet in packets:
                 await trio.testing.wait_all_tasks_blocked()
                 with contextlib.suppress(OSError):
@@ -754,8 +754,8 @@ def test_nothing_in_an_endless_flood_is_kept():
         ours.setblocking(False)
         with ours, trio.move_on_after(100) as scope:
             async with bare_peer(theirs, PeerLimits()) as (peer, _):
-                assert peer.nursery is not None
-                peer.nursery.start_soon(flooder, ours, data, scope)
+                assert peer._nursery is not None
+                peer._nursery.start_soon(flooder, ours, data, scope)
                 with contextlib.suppress(Gone):
                     while True:
                         await peer.line()

@@ -251,16 +251,16 @@ async def test_a_writer_exists_only_while_something_is_unsent(autojump_clock):
         anna = await place.comes(narrow_pair()).is_named("Anna")
         await anna.reads_for(60)  # the reminder of practice is over
         peer = peer_of(place, "Anna")
-        assert len(peer.nursery.child_tasks) == 0
+        assert len(peer._nursery.child_tasks) == 0
         while not peer._backlog:
             await anna.send(b"help\n")
             await trio.testing.wait_all_tasks_blocked()
-        assert len(peer.nursery.child_tasks) == 1
+        assert len(peer._nursery.child_tasks) == 1
         await anna.send(b"help\n")
         await trio.testing.wait_all_tasks_blocked()
-        assert len(peer.nursery.child_tasks) == 1
+        assert len(peer._nursery.child_tasks) == 1
         await anna.reads_for()
-        assert len(peer.nursery.child_tasks) == 0
+        assert len(peer._nursery.child_tasks) == 0
         await anna.types("who")
         await anna.reads("1 person is here")
 

@@ -87,7 +87,6 @@ def _silence(server: Server) -> None:
     server.hall.is_stopping = True
     for peer in server.door.inside:
         peer.lost = "killed"
-        peer.close = peer._sock.close  # type: ignore[method-assign]
     server.memory.journal.close()
     server.memory.journal._path = None
 

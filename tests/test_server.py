@@ -262,7 +262,7 @@ async def test_a_mistake_beside_a_visit_ends_that_connection_alone(monkeypatch, 
     async with open_house() as place:
         anna = await place.comes_as("Anna")
         ben = await place.comes_as("Ben")
-        place.server.hall.find("Anna").peer.nursery.start_soon(wrong)
+        place.server.hall.find("Anna").peer._nursery.start_soon(wrong)
         await anna.reads_to_the_end()
         assert (await ben.reads("Next: ")).count("has left") == 1
     assert len(errors(caplog)) == 1
