@@ -297,6 +297,8 @@ class Peer:
             result = outcome.Error(Gone(self.lost))
         except Exception as exc:  # an end, or a mistake of ours: in either case its own
             result = outcome.Error(exc)
+        if self._task is None:  # an answer could not be sent: its task has been woken to end
+            return
         self._task = None
         trio.lowlevel.reschedule(task, result)
 

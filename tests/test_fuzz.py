@@ -233,7 +233,7 @@ actions = st.one_of(
     st.builds(Move, PERSONS, st.integers(0, 9)),
     st.builds(Send, PERSONS, st.one_of(any_bytes, telnet_bytes)),
     st.builds(Paste, PERSONS, st.lists(lines, min_size=2, max_size=30).map(tuple), nasty),
-    st.builds(Cut, PERSONS, st.sampled_from(["closes", "resets", "ends", "is kicked"])),
+    st.builds(Cut, PERSONS, st.sampled_from(["closes", "resets", "ends", "asks", "is kicked"])),
     st.builds(Listen, PERSONS, st.booleans()),
     st.builds(Wait, st.sampled_from([0.3, 1.0, 5.0, 11.0, 31.0, 61.0, 400.0])),
     st.builds(
@@ -421,6 +421,8 @@ class House:
         player = self.hall.find(somebody.name)
         if action.how == "is kicked" and player is not None and player.connection is not None:
             player.connection.drop("kicked")
+        if action.how == "asks":
+            somebody.send(b"\xff\xfd\x01" + b"\xff\xf6\n")  # and does not wait for the answers
         if action.how == "closes":
             somebody.take_in()  # else what is unread makes it a reset
         somebody.socks.pop().close()

@@ -401,6 +401,25 @@ async def test_an_endless_line_closes_the_connection():
         assert await all_is_empty(place)
 
 
+@pytest.mark.parametrize(
+    "data", [b"\xff\xfd\x01", b"\xff\xf6\n", b"\xff\xfd\x01\n", b"GET / HTTP/1.1\n"]
+)
+async def test_whoever_asks_and_hangs_up_before_the_answer_ends_alone(autojump_clock, data):
+    """The answer cannot be sent any more, and that is found out while the question is heard."""
+    async with open_house() as place:
+        anna = await place.comes_as("Anna")
+        for name in ("", "Ben\n"):
+            stranger = place.comes()
+            await stranger.reads(NAME_PROMPT)
+            await stranger.send(name.encode())
+            await trio.testing.wait_all_tasks_blocked()
+            await stranger.send(data)
+            stranger.hangs_up()
+            await trio.sleep(2)
+        await anna.types("who")
+        await anna.reads("1 person is here")
+
+
 # Leaving: every moment, every way.
 
 
