@@ -25,7 +25,7 @@ from duel_daemon.server import Server
 from duel_daemon.service import Service
 from duel_daemon.settings import Settings
 from duel_daemon.store import Store, StoreTrouble
-from duel_daemon.terms import Terms
+from duel_daemon.terms import Terms, Wish
 
 SETTINGS = {"first_turn": "first-come", "first_turn_extra_seconds": 0}
 
@@ -508,3 +508,137 @@ def test_a_journal_that_cannot_be_read_is_said_and_not_fatal(tmp_path: Path, cap
     (tmp_path / "journal").mkdir()
     assert Journal(tmp_path / "journal").load() == Running()
     assert "what was being played is lost" in caplog.text
+
+
+# What people remember, watch and type.
+
+
+async def test_review_retry_and_rematch_work_after_a_restart(autojump_clock, lives) -> None:
+    async with lives.life(managed=True, crash=True) as place:
+        anna, ben = await begin(place)
+        await ben.types("resign")
+        await anna.reads("* Recorded as duel 1.\n")
+        await anna.types("name Ada")
+        await anna.reads("* You are Ada now.\n")
+        await trio.testing.wait_all_tasks_blocked()
+    async with lives.life(managed=True, crash=True):  # from the records as they came
+        await ben.reads("* The server was restarted. Nothing is lost.\n")
+    async with lives.life(managed=True):  # and from the fewest
+        await ben.types("review")
+        await ben.reads("* Player 1 was Ada, Player 2 Ben.\n")
+        await anna.types("retry")
+        await anna.reads("nothing to retry")
+        await anna.types("rematch")
+        await ben.reads("* Ada asks for a rematch.")
+        await ben.types("rematch")
+        await ben.reads("* You are Player 1; you move first (sides swapped).\n")
+
+
+async def test_who_has_left_is_remembered_by_name_only(autojump_clock, lives) -> None:
+    async with lives.life(managed=True, crash=True) as place:
+        anna, ben = await begin(place)
+        await ben.types("quit")
+        await anna.reads("* Recorded as duel 1.\n")
+        await place.comes_as("Ben")  # another one
+    async with lives.life(managed=True):
+        await anna.types("review")
+        await anna.reads("* Player 1 was Anna, Player 2 Ben.\n")
+        await anna.types("rematch")
+        await anna.reads("* Ben has left; type play to look for somebody else.\n")
+
+
+async def test_practice_can_be_looked_back_at_after_a_restart(autojump_clock, lives) -> None:
+    async with lives.life(managed=True, crash=True) as place:
+        anna = await place.comes_as("Anna")
+        await anna.types("practice first")
+        await anna.reads(PROMPT)
+        await anna.types("resign")
+        await anna.reads("* Next: practice")
+        await trio.testing.wait_all_tasks_blocked()
+    async with lives.life(managed=True):
+        await anna.types("review")
+        await anna.reads("* Player 1 was Anna, Player 2 the house (medium).\n")
+        await anna.types("rematch")
+        await anna.reads("* You have not played with anybody yet.")
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+async def test_a_watcher_reads_that_watching_has_ended(autojump_clock, lives, is_on) -> None:
+    async with lives.life(managed=True, crash=True) as place:
+        anna, ben = await begin(place)
+        carl = await place.comes_as("Carl")
+        await carl.types("watch Ben")
+        await anna.reads("* 1 person is watching.\n")
+        if not is_on:
+            await ben.types("resign")
+            await anna.reads("* Recorded as duel 1.\n")
+    async with lives.life(managed=True):
+        told = await carl.reads_for()
+        restarted = "* The server was restarted. Nothing is lost.\n"
+        if is_on:
+            line = "* You were watching Anna against Ben. To go on, type: watch Anna\n"
+            assert told.endswith(restarted + line)
+            await carl.types("watch Anna")
+            await anna.reads("* 1 person is watching.\n")
+            await ben.types("15")
+            await carl.reads("New N is 30.\n")
+        else:
+            over = "* What you were watching is over. Type duels to see what is on.\n"
+            assert told.endswith(restarted + over)
+
+
+async def test_a_name_half_typed_is_asked_for_again_and_only_the_rest_is_read(
+    autojump_clock, lives
+) -> None:
+    async with lives.life(managed=True, crash=True) as place:
+        somebody = place.comes()
+        await somebody.reads(NAME_PROMPT)
+        await somebody.send(b"Al")
+        await trio.testing.wait_all_tasks_blocked()
+    async with lives.life(managed=True):
+        await somebody.reads(NAME_PROMPT)
+        await somebody.send(b"ice\n")
+        await somebody.reads("* Welcome, ice.")
+
+
+async def test_the_queue_stays_in_its_order(autojump_clock, lives) -> None:
+    async with lives.life(managed=True, crash=True) as place:
+        anna, ben = await place.comes_as("Anna"), place.comes()
+        await anna.types("stop")
+        await ben.is_named("Ben")
+        await ben.types("play 30 first")
+        await ben.reads("* Waiting for an opponent: Divisor Duel from 30")
+        await anna.types("play 30 first")
+        await anna.reads("* Waiting for an opponent: Divisor Duel from 30")
+    async with lives.life(managed=True) as place:
+        carl = await place.comes_as("Carl")
+        await carl.types("play 30")
+        await carl.reads("* Your opponent is Ben.\n")
+
+
+@pytest.mark.parametrize("kind", ["enter", "offer"])
+async def test_two_who_would_have_been_paired_are_paired_after_the_restart(
+    autojump_clock, lives, kind
+) -> None:
+    async with lives.life(managed=True, crash=True) as place:
+        anna, ben = await place.pair()
+    journal = lives.directory / "journal"
+    lines = journal.read_text().splitlines(keepends=True)
+    entered = next(n for n, text in enumerate(lines) if '"enter"' in text and "Ben" in text)
+    offers = [line(ledger.offer("Ben", Wish(Terms(SHELF[0], 60))))] if kind == "offer" else []
+    journal.write_text("".join([*lines[: entered + 1], *offers]))
+    async with lives.life(managed=True):
+        await anna.reads("* The server was restarted. Nothing is lost.\n* Your opponent is Ben.\n")
+        await anna.reads(PROMPT)
+        await ben.reads("* The server was restarted. Nothing is lost.\n* Your opponent is Anna.\n")
+
+
+async def test_a_code_that_was_perhaps_not_read_is_told_after_the_restart(
+    autojump_clock, lives
+) -> None:
+    async with lives.life(managed=True, crash=True) as place:
+        anna, _ = await place.pair()
+        await anna.reads(PROMPT)
+    async with lives.life(managed=True):
+        told = await anna.reads(PROMPT)
+        assert f"connect again and type: Anna {code_of(anna)}\n" in told
