@@ -23,6 +23,8 @@ class Latecomers:
     until: float = attrs.field(default=-math.inf, init=False)
     _tables: dict[str, Table] = attrs.field(factory=dict, init=False)
     """Where they played, by the key of the name."""
+    told: set[str] = attrs.field(factory=set, init=False)
+    """The duels of those tables whose ends were told in any case, by their uids."""
 
     def expect(self, player: Player, table: Table) -> None:
         self._tables[player.key] = table

@@ -112,6 +112,7 @@ class Restored:
         """All that is left to do is to tell and to store what may not have been."""
         table.is_over, table.verdict = True, kept.verdict if kept.is_over else _verdict(table)
         if not kept.is_closed:
+            self.hall.latecomers.told |= table.stored.keys()
             self.hall.memory.table_over(table)
             self._expect(table)
 
@@ -158,7 +159,7 @@ class Restored:
             player.house(RESTARTED.format(rest="."))
         else:
             player.house(RESTARTED.format(rest=f"; your {_kind(table)} is over."))
-            _tell_end(player, table)
+            _tell_end(self.hall, player, table)
             self.hall.name_next_steps(player, table)
         if player in self._watched:
             player.house(self._watched_text(self._watched[player]))
@@ -197,24 +198,23 @@ def come_late(hall: Hall, peer: Peer, name: str, code: str) -> Player | None:
     hall.memory.preferred(player)
     hall.memory.remembers(player)
     player.house(f"Your {_kind(table)} is over.")
-    _tell_end(player, table)
+    _tell_end(hall, player, table)
     hall.name_next_steps(player, table)
     return player
 
 
-def _tell_end(player: Player, table: Table) -> None:
+def _tell_end(hall: Hall, player: Player, table: Table) -> None:
     """How it ended, to somebody who may not have read it."""
-    number = None
-    if table.finished:
-        last = table.finished[-1]
-        seat, opponent = last.seat_of(player), table.opponent_of(player)
+    untold = [duel for duel in table.finished[-1:] if duel.uid not in hall.latecomers.told]
+    for duel in untold:
+        seat, opponent = duel.seat_of(player), table.opponent_of(player)
         player.house(f"You played {opponent.name}: {table.game_text}. You were {seat.label}.")
-        player.tell(last.told_again(player))
-        number = table.stored.get(last.uid)
+        player.tell(duel.told_again(player))
     if table.verdict:
         player.house(table.verdict)
-    if number is not None:
-        player.house(f"Recorded as duel {number}.")
+    for duel in untold:
+        if duel.uid in table.stored:  # meanwhile
+            player.house(f"Recorded as duel {table.stored[duel.uid]}.")
 
 
 def _kind(table: Table) -> str:

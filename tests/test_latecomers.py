@@ -156,6 +156,7 @@ async def test_a_match_that_somebody_gave_up_in_the_pause_is_not_played_on(
         told = await anna.reads("* Next: ")
         how = " (resigned)" if line == "resign" else ""
         assert f"* Ben has left the match{how}. Anna wins the match.\n" in told
+        assert "You won against" not in told.partition(RESTARTED)[2]
         assert "Recorded" not in await anna.reads_for(10)
 
 
