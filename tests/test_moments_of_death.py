@@ -18,6 +18,7 @@ from pathlib import Path
 import attrs
 import trio
 import trio.testing
+from conftest import _innermost
 from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 from kit import inline
@@ -542,10 +543,7 @@ def on_virtual_time(function, *args):  # type: ignore[no-untyped-def]
     try:
         return trio.run(function, *args, clock=trio.testing.MockClock(autojump_threshold=0))
     except* AssertionError as group:
-        error: BaseException = group
-        while isinstance(error, BaseExceptionGroup):
-            error = error.exceptions[0]
-        raise error from None
+        raise _innermost(group) from None
 
 
 def live_and_die(script: list[Action], chosen: dict[str, object]) -> None:
