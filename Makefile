@@ -16,7 +16,7 @@ help:
 	@echo 'make cover  the tests, with coverage'
 	@echo 'make bench  how fast it is, beside two relays (a quarter of an hour)'
 	@echo 'make storm  honest players among hundreds of hostile clients (three minutes)'
-	@echo 'make restarts  players through restarts, kills and hangs (ten minutes)'
+	@echo 'make restarts  players through restarts, kills and hangs (four minutes)'
 	@echo 'make fuzz   thousands of random visits (minutes; FUZZ_EXAMPLES=... for more)'
 	@echo 'make pyz    the daemon in one file, dist/duel-daemon.pyz, for any python3'
 	@echo 'make man    the manual page, dist/duel-daemon.8'
