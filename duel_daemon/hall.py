@@ -18,8 +18,8 @@ import trio
 from duel_daemon import names
 from duel_daemon.contestant import Contestant, House
 from duel_daemon.finished import Finished
+from duel_daemon.kept import Running
 from duel_daemon.latecomers import Latecomers
-from duel_daemon.ledger import Running
 from duel_daemon.lobby import Challenge, Lobby
 from duel_daemon.match import Side
 from duel_daemon.memory import Memory, is_code, new_code, people

@@ -15,7 +15,8 @@ from pathlib import Path
 import trio
 
 from duel_daemon import ledger
-from duel_daemon.ledger import Record, Running
+from duel_daemon.kept import Running
+from duel_daemon.ledger import Record
 
 log = logging.getLogger("duel_daemon")
 

@@ -18,7 +18,7 @@ from duel_daemon.contestant import Contestant, House
 from duel_daemon.events import Seat
 from duel_daemon.finished import Finished
 from duel_daemon.journal import Journal
-from duel_daemon.ledger import HOUSE_MARK, KeptDuel, KeptPlayer, KeptTable, Place, Running
+from duel_daemon.kept import HOUSE_MARK, KeptDuel, KeptPlayer, KeptTable, Place, Running
 from duel_daemon.peer import Post
 from duel_daemon.player import Player
 from duel_daemon.records import DuelRecord

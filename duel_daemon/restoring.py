@@ -15,7 +15,7 @@ from duel_daemon import scoreboard
 from duel_daemon.contestant import Contestant, House
 from duel_daemon.events import Reason
 from duel_daemon.hall import Hall
-from duel_daemon.ledger import HOUSE_MARK, KeptPlayer, KeptTable, Place, Running
+from duel_daemon.kept import HOUSE_MARK, KeptPlayer, KeptTable, Place, Running
 from duel_daemon.match import Mirror
 from duel_daemon.memory import people
 from duel_daemon.opponents import Strength

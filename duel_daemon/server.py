@@ -21,7 +21,7 @@ from duel_daemon.door import Door
 from duel_daemon.ears import Ears
 from duel_daemon.hall import Hall
 from duel_daemon.journal import Journal
-from duel_daemon.ledger import Running
+from duel_daemon.kept import Running
 from duel_daemon.memory import Memory
 from duel_daemon.narrator import CLOSED, house
 from duel_daemon.peer import Peer

@@ -18,7 +18,7 @@ from duel_daemon.duel import Duel, Events, Game, Result, alternating, replay
 from duel_daemon.events import Ended, Reason, Refused, Seat, TurnBegan, TurnLost
 from duel_daemon.finished import Finished
 from duel_daemon.journal import Journal
-from duel_daemon.ledger import KeptDuel, KeptTable
+from duel_daemon.kept import KeptDuel, KeptTable
 from duel_daemon.match import Mirror, Side
 from duel_daemon.narrator import house, seconds, tell
 from duel_daemon.peer import Post

@@ -38,7 +38,7 @@ from duel_daemon.commands import COMMANDS
 from duel_daemon.door import Door
 from duel_daemon.hall import Hall
 from duel_daemon.journal import Journal
-from duel_daemon.ledger import Running
+from duel_daemon.kept import Running
 from duel_daemon.memory import Memory, people
 from duel_daemon.peer import RECEIVE_BYTES, Gone, Peer, PeerLimits
 from duel_daemon.player import Player

@@ -43,6 +43,7 @@ ORDER = (
     "finished",
     "presence",
     "seating",
+    "kept",
     "ledger",
     "limits",
     "sources",

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duel_daemon import ledger
-from duel_daemon.ledger import KeptDuel, KeptPlayer, KeptTable, Place, Running, fold, line, records
+from duel_daemon.kept import KeptDuel, KeptPlayer, KeptTable, Place, Running
+from duel_daemon.ledger import fold, line, records
 from duel_daemon.rulebooks import SHELF
 from duel_daemon.survey import Restriction
 from duel_daemon.terms import Terms, Wish

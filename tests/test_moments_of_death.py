@@ -30,7 +30,7 @@ from duel_daemon.duel import Turn
 from duel_daemon.finished import Finished
 from duel_daemon.hall import Hall
 from duel_daemon.journal import Journal
-from duel_daemon.ledger import Running
+from duel_daemon.kept import Running
 from duel_daemon.memory import Memory
 from duel_daemon.player import Player
 from duel_daemon.records import DuelRecord

@@ -18,7 +18,8 @@ from test_returning import PROMPT, code_of, comes_back
 from duel_daemon import ledger
 from duel_daemon.archivist import Archivist
 from duel_daemon.journal import COMPACT_BYTES, Journal
-from duel_daemon.ledger import KeptPlayer, KeptTable, Running, line
+from duel_daemon.kept import KeptPlayer, KeptTable, Running
+from duel_daemon.ledger import line
 from duel_daemon.memory import Memory
 from duel_daemon.rulebooks import SHELF
 from duel_daemon.server import Server
