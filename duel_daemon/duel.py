@@ -5,6 +5,7 @@ and the list of turns: `replay` rebuilds the same duel from them.
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import cycle
 
 import attrs
@@ -28,6 +29,8 @@ from duel_daemon.rulebooks import RuleBook
 from duel_daemon.survey import Restriction, Survey
 
 Events = tuple[Event, ...]
+
+REMEMBERED_MOVES = 8192
 
 
 @attrs.frozen
@@ -95,7 +98,8 @@ class Duel:
     turns: list[Turn] = attrs.field(factory=list, init=False)
     result: Result | None = attrs.field(default=None, init=False)
     _last_mover: Seat | None = attrs.field(default=None, init=False)
-    _faults_in_a_row: dict[Seat, int] = attrs.field(init=False)
+    _faults_in_a_row: list[int] = attrs.field(factory=lambda: [0] * 3, init=False)
+    """By seat, the first being 1."""
     _is_open: bool = attrs.field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -104,7 +108,6 @@ class Duel:
             # Whoever sets up a game has asked is_playable; here it would be a turn without an end.
             raise ValueError(f"{game.book.slug} has no duel at {game.number}")
         self.number = game.number
-        self._faults_in_a_row = {Seat.ONE: 0, Seat.TWO: 0}
 
     @property
     def is_on(self) -> bool:
@@ -119,6 +122,14 @@ class Duel:
         return (Opened(self.number), TurnBegan(self.mover, survey, is_first=True))
 
     def play(self, seat: Seat, divisor: int) -> Events:
+        game = self.game
+        if seat is self.mover and self.is_on:
+            move = _plain_move(game.book, game.restriction, seat, self.number, divisor)
+            if move is not None:
+                moved, began = move
+                self._take_turn(seat, divisor, moved.after)
+                self.mover = began.mover
+                return move
         fault = self.fault(seat, divisor)
         if fault is None:
             return self._move(seat, divisor)
@@ -157,16 +168,19 @@ class Duel:
 
     def _move(self, seat: Seat, divisor: int) -> Events:
         before, book = self.number, self.game.book
-        self.number = book.result(before, divisor)
-        self.turns.append(Turn(seat, divisor))
-        self._faults_in_a_row[seat] = 0
-        self._last_mover = seat
+        self._take_turn(seat, divisor, book.result(before, divisor))
         moved = Moved(seat, divisor, before, self.number)
         survey = self.game.survey(self.number)
         if book.prime_wins and survey.is_prime:
             return (moved, *self._end(seat, Reason.PRIME_LEFT, by=seat))
         self.mover = seat.other
         return (moved, *self._begin_turn(survey))
+
+    def _take_turn(self, seat: Seat, divisor: int, after: int) -> None:
+        self.number = after
+        self.turns.append(Turn(seat, divisor))
+        self._faults_in_a_row[seat] = 0
+        self._last_mover = seat
 
     def _lose_turn(self, seat: Seat, fault: Fault) -> Events:
         self.turns.append(Turn(seat, fault.attempt))
@@ -193,6 +207,23 @@ class Duel:
     def _end(self, winner: Seat | None, reason: Reason, by: Seat | None) -> Events:
         self.result = Result(winner, reason)
         return (Ended(winner, reason, by, self.number),)
+
+
+@lru_cache(REMEMBERED_MOVES)
+def _plain_move(
+    book: RuleBook, restriction: Restriction, seat: Seat, number: int, divisor: int
+) -> tuple[Moved, TurnBegan] | None:
+    """A legal move after which it is the other one's turn, as nearly every move is.
+
+    A class plays the same few numbers over and over, so what a move leads to is remembered.
+    """
+    if Game(book, number, restriction).fault(number, divisor) is not None:
+        return None
+    after = book.result(number, divisor)
+    survey = book.survey(after, restriction)
+    if not survey.count or (book.prime_wins and survey.is_prime):
+        return None
+    return Moved(seat, divisor, number, after), TurnBegan(seat.other, survey, is_first=False)
 
 
 _NOT_A_TURN = frozenset({Wrong.OVER, Wrong.NOT_YOUR_TURN})

@@ -30,7 +30,7 @@ from duel_daemon.textwidth import counted, short_number
 
 HOUSE = "* "
 CLOSED = "The connection is closed."  # the last words to anybody: some clients do not say it
-CACHED_TURNS = 4096  # texts of at most some 2 KB each
+REMEMBERED_MOVES = 2048  # two texts of at most some 2 KB each
 
 
 def house(*lines: str) -> str:
@@ -51,8 +51,9 @@ class Telling:
 
 
 def tell(game: Game, events: Sequence[Event]) -> Telling:
-    if len(events) == 2 and type(events[0]) is Moved and type(events[1]) is TurnBegan:
-        return _tell_move(game, events[0], events[1])
+    first, last = events[0], events[-1]
+    if type(first) is Moved and type(last) is TurnBegan:
+        return _tell_move(game.book, game.restriction, first.mover, first.before, first.divisor)
     one: list[str] = []
     two: list[str] = []
     watchers: list[str] = []
@@ -68,18 +69,17 @@ def tell(game: Game, events: Sequence[Event]) -> Telling:
     return Telling("".join(one), "".join(two), "".join(watchers))
 
 
-def _tell_move(game: Game, moved: Moved, began: TurnBegan) -> Telling:
-    """A move and the next turn: nearly every telling. Most turns have been told before."""
-    book = game.book
-    turn = _turn(book, began.mover, began.survey.number, game.restriction)
+@lru_cache(REMEMBERED_MOVES)
+def _tell_move(
+    book: RuleBook, restriction: Restriction, mover: Seat, before: int, divisor: int
+) -> Telling:
+    """A move and the next turn: nearly every telling, and most have been told before."""
+    after = book.result(before, divisor)
+    moved = Moved(mover, divisor, before, after)
+    turn = book.turn(TurnBegan(mover.other, book.survey(after, restriction), is_first=False))
     own = f"{book.moved(moved, to_mover=True)}{turn}"
-    others = f"{book.prompt(moved.mover)}{moved.divisor}\n{book.moved(moved, to_mover=False)}{turn}"
-    return Telling(own, others, others) if moved.mover is Seat.ONE else Telling(others, own, others)
-
-
-@lru_cache(maxsize=CACHED_TURNS)
-def _turn(book: RuleBook, mover: Seat, number: int, restriction: Restriction) -> str:
-    return book.turn(TurnBegan(mover, book.survey(number, restriction), is_first=False))
+    others = f"{book.prompt(mover)}{divisor}\n{book.moved(moved, to_mover=False)}{turn}"
+    return Telling(own, others, others) if mover is Seat.ONE else Telling(others, own, others)
 
 
 def _whose_words(event: Event) -> Seat | None:

@@ -30,6 +30,8 @@ class Restriction(enum.Enum):
     ODD = "odd"
     PRIME = "prime"
 
+    __hash__ = object.__hash__  # there is one of each; Enum's own takes as long as a division
+
     def allows(self, divisor: int) -> bool:
         return _ALLOWS[self](divisor)
 
