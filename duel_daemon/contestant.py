@@ -21,8 +21,8 @@ class Contestant(Protocol):
     def house(self, *lines: str) -> None:
         """Lines of the house, to be marked as such."""
 
-    def ask(self, prompt: str | None) -> None:
-        """It is their turn, and this is the question; or it no longer is."""
+    def ask(self, prompt: str | None, text: str = "") -> None:
+        """It is their turn, and this is the question; or it no longer is. The text goes before."""
 
 
 @attrs.define(eq=False)
@@ -42,7 +42,7 @@ class House:
     def house(self, *lines: str) -> None:
         """Not read."""
 
-    def ask(self, prompt: str | None) -> None:
+    def ask(self, prompt: str | None, text: str = "") -> None:
         """Asked by `choose` instead."""
 
     def choose(self, game: Game, number: int) -> int:

@@ -1,6 +1,6 @@
 """The file that the ledger's records are written to, each before anybody reads of it.
 
-One write per record, no fsync: what a process has written outlives its death in the page cache.
+No fsync: what a process has written outlives its death in the page cache.
 (That a result outlives the power is the store's promise.) When the file has grown, it is replaced
 by the fewest records that lead to the same state. So it is when the disk was full: until then
 nothing is added, so that what can be read is never without something that came before.
@@ -31,6 +31,7 @@ class Journal:
         self._path = path
         self._compact_bytes = compact_bytes
         self._file = -1
+        self._unwritten: list[str] = []
         self._size = 0
         self._is_behind = False
         """Something could not be written; the file is to be replaced before anything else is."""
@@ -63,19 +64,29 @@ class Journal:
 
     def seal(self) -> None:
         """Everything is about to be stopped: what is going on is asked for no more than once."""
+        self.flush()
         if self._is_behind:
             self._compact()
         self._snapshot = None
 
     def write(self, record: Record) -> None:
         if self._path is not None:
-            self.write_line(ledger.line(record))
+            self.write_soon(ledger.line(record))
+            self.flush()
 
-    def write_line(self, text: str) -> None:
-        """A record that is a line already."""
+    def write_soon(self, line: str) -> None:
+        """Written with the next flush, which must come before anybody reads of it: the moves of
+        one round are one write.
+        """
+        self._unwritten.append(line)
+
+    def flush(self) -> None:
+        if not self._unwritten:
+            return
+        data = "".join(self._unwritten).encode("ascii")
+        self._unwritten.clear()
         if self._file < 0 or self._is_behind:
             return
-        data = text.encode("ascii")
         try:
             written = os.write(self._file, data)
         except OSError as exc:
@@ -106,6 +117,7 @@ class Journal:
         """A new file with the fewest records, in the place of the old one."""
         if self._path is None or self._snapshot is None:
             return
+        self._unwritten.clear()  # the snapshot holds it
         new = self._path.with_suffix(".new")
         lines: Iterable[str] = map(ledger.line, ledger.records(self._snapshot()))
         data = "".join(lines).encode("ascii")

@@ -53,11 +53,15 @@ class Memory:
 
     journal: Journal
     archivist: Archivist
-    post: Post = attrs.field(factory=Post, init=False)
+    post: Post = attrs.field(init=False)
     _undone: dict[int, int] = attrs.field(factory=dict, init=False)
     """How many results of a table are to be stored yet; and how it ended may have to be told."""
     _over: dict[int, Table] = attrs.field(factory=dict, init=False)
     """Tables that are done, but for that."""
+
+    @post.default
+    def _journal_first(self) -> Post:
+        return Post(self.journal.flush)
 
     # Players.
 

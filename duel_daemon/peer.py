@@ -46,6 +46,8 @@ class Quit(Gone):
 class Post:
     """The peers with something to read that has not been sent yet."""
 
+    _before: Callable[[], None] = attrs.field(default=lambda: None)
+    """What must be done before anybody reads anything."""
     _waiting: list["Peer"] = attrs.field(factory=list, init=False)
 
     def expect(self, peer: "Peer") -> None:
@@ -53,6 +55,7 @@ class Post:
 
     def deliver(self) -> None:
         """One write per peer, however many times something was said to it."""
+        self._before()
         waiting = self._waiting
         if waiting:
             self._waiting = []
@@ -158,10 +161,10 @@ class Peer:
             self._post.expect(self)
         self._said.append(text)
 
-    def ask(self, prompt: str | None) -> None:
+    def ask(self, prompt: str | None, text: str = "") -> None:
         """The question to stand last on the screen, shown again after whatever interrupts it."""
         self._prompt = prompt
-        self.say("")
+        self.say(text)
 
     def deliver(self) -> None:
         """Send what was said, and the prompt after it."""

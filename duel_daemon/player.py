@@ -100,9 +100,9 @@ class Player:
         """
         self.tell(house(*(row for line in lines for row in wrapped(line, indent="  "))))
 
-    def ask(self, prompt: str | None) -> None:
+    def ask(self, prompt: str | None, text: str = "") -> None:
         if self.connection is None:
             return
         if prompt is not None and self.bell:
-            self.connection.say(BELL)  # once: the prompt may come again, but it is still this turn
-        self.connection.ask(prompt)
+            text += BELL  # once: the prompt may come again, but it is still this turn
+        self.connection.ask(prompt, text)

@@ -20,7 +20,7 @@ from duel_daemon.finished import Finished
 from duel_daemon.journal import Journal
 from duel_daemon.kept import KeptDuel, KeptTable
 from duel_daemon.match import Mirror, Side
-from duel_daemon.narrator import house, seconds, tell
+from duel_daemon.narrator import Telling, house, seconds, tell
 from duel_daemon.peer import Post
 from duel_daemon.retelling import transcript
 from duel_daemon.review import review
@@ -144,7 +144,7 @@ class Table(Seating):
         """Nothing is told before it is kept."""
         took = self._ticker.used(trio.current_time())
         self._turn_seconds.append(took)
-        self.venue.journal.write_line(ledger.turn_line(self.ident, divisor, took))
+        self.venue.journal.write_soon(ledger.turn_line(self.ident, divisor, took))
 
     def resign(self, contestant: Contestant) -> None:
         """Give up the duel that is on; between duels, the match."""
@@ -349,29 +349,29 @@ class Table(Seating):
 
     def _follow(self, events: Events) -> None:
         """Tell everybody, ask the mover, and see to what comes next."""
-        self._tell(events)
-        last = events[-1]
-        if isinstance(last, Ended):
-            self._conclude(last)
-        elif isinstance(last, TurnBegan):
-            if not last.is_first:
-                self._set_clock()
-            if len(self.watchers) != self._told_watching:
-                self.tell_watch_count(trio.current_time())
-            self._ask(last.mover)
-
-    def _tell(self, events: Events) -> None:
-        telling = tell(self.duel.game, events)
+        telling, last = tell(self.duel.game, events), events[-1]
+        if type(last) is TurnBegan:
+            self._begin_turn(last, telling)
+            return
         self.at(Seat.ONE).tell(telling.one)
         self.at(Seat.TWO).tell(telling.two)
         for watcher in self.watchers:
             watcher.tell(telling.watchers)
+        if type(last) is Ended:
+            self._conclude(last)
 
-    def _ask(self, seat: Seat) -> None:
+    def _begin_turn(self, began: TurnBegan, telling: Telling) -> None:
+        seat = began.mover
         mover = self.at(seat)
-        self.opponent_of(mover).ask(None)
-        mover.ask(self.duel.game.book.prompt(seat))
-        if isinstance(mover, House):
+        mover.ask(self.duel.game.book.prompt(seat), telling.to(seat))
+        self.opponent_of(mover).ask(None, telling.to(seat.other))
+        for watcher in self.watchers:
+            watcher.tell(telling.watchers)
+        if not began.is_first:
+            self._set_clock()
+        if len(self.watchers) != self._told_watching:
+            self.tell_watch_count(trio.current_time())
+        if type(mover) is House:
             self.wake()
 
     def _conclude(self, ended: Ended) -> None:

@@ -88,6 +88,7 @@ def _silence(server: Server) -> None:
     server.hall.is_stopping = True
     for peer in server.door.inside:
         peer.lost = "killed"
+    server.memory.journal._unwritten.clear()
     server.memory.journal.close()
     server.memory.journal._path = None
 
