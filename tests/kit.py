@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import attrs
 import trio
+import trio.testing
 
 from duel_daemon.archivist import Archivist
 from duel_daemon.ears import Ears
@@ -57,8 +58,10 @@ class Person:
     _seen: int = 0
 
     async def types(self, line: str, *, end: str = "\n") -> None:
+        """And the daemon hears it, before anybody types anything else."""
         self.screen += line + "\n"
         await self.send((line + end).encode())
+        await trio.testing.wait_all_tasks_blocked()
 
     async def send(self, data: bytes) -> None:
         await self.sock.send(data)

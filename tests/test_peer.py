@@ -316,7 +316,7 @@ async def test_a_flooder_is_served_and_does_not_starve_others():
             nursery.start_soon(flooder.reads_to_the_end)
             await flooder.send(b"time\n" * flood)
             for _ in range(20):
-                await cleo.types("time")
+                await cleo.send(b"time\n")
                 await cleo.reads("left for Flooder")
             answered = flooder.screen.count("left for you")
             nursery.cancel_scope.cancel()

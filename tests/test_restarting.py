@@ -249,7 +249,7 @@ async def test_a_result_that_was_not_stored_before_the_death_is_stored_after_it(
         archivist = place.server.memory.archivist
         store, archivist._store = archivist._store, _Deaf(archivist._store)
         anna, ben = await begin(place)
-        await ben.types("resign")
+        await ben.send(b"resign\n")
         await anna.reads("* You won against Ben!")
         archivist._store = store
     async with lives.life(managed=True) as place:

@@ -102,7 +102,7 @@ async def answer(person: Person, line: str) -> str:
 async def test_recorded_is_read_after_it_is_stored(autojump_clock, kept: Kept) -> None:
     anna, ben = await kept.place.pair()
     await anna.types("15")
-    await ben.types("resign")
+    await ben.send(b"resign\n")
     await anna.reads("* You won against Ben!\n")
     assert kept.on_file == []
     await anna.reads("* Recorded as duel 1.\n")
