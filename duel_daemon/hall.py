@@ -386,8 +386,8 @@ class Hall:
         self._tell_watchers_it_is_over(table)
         self._forget_absent(table)
         for player in people(table.sides):
-            self.remember(player, table)
-            if self.is_here(player):
+            if self.is_here(player):  # whoever is not must remember nobody: that would be for ever
+                self.remember(player, table)
                 self.name_next_steps(player, table)
                 self.look_on(player)
         self.on_change()

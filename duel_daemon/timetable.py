@@ -23,8 +23,9 @@ class Reminder:
         self._call = None  # it may stay in the timetable for long, but holds on to nobody
 
     def ring(self) -> None:
-        if self._call is not None:
-            self._call()
+        call, self._call = self._call, None
+        if call is not None:
+            call()
 
 
 @attrs.define(eq=False)

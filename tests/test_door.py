@@ -4,9 +4,11 @@ How is counted is tested with `limits`; here, that everything which is counted h
 """
 
 import contextlib
+import gc
 import logging
 import re
 import socket
+import weakref
 
 import attrs
 import pytest
@@ -595,6 +597,32 @@ async def test_a_million_strangers_are_not_remembered(autojump_clock, caplog):
             assert gate.known <= 50
         assert not gate._connected
     assert len(warnings(caplog)) <= limits.LOG_KINDS + 1
+
+
+@pytest.mark.parametrize("how", ["hangs up", "quits", "resigns"])
+async def test_of_those_who_are_gone_nothing_waits_for_the_garbage_collector(
+    autojump_clock, monkeypatch, how
+):
+    """It is told to look seldom, so what refers to itself would pile up with every visitor."""
+    monkeypatch.setattr(logging.getLogger("duel_daemon"), "disabled", True)  # pytest keeps records
+    gc.collect()
+    gc.disable()
+    try:
+        async with open_house(return_seconds=60) as place:
+            people = await place.pair()
+            hall = place.server.hall
+            kept = [weakref.ref(thing) for thing in (*hall.players, *hall.tables.values())]
+            kept += [weakref.ref(peer) for peer in place.server.door.inside]
+            assert len(kept) == 5
+            for person in people:
+                await person.types({"quits": "quit", "resigns": "resign"}.get(how, "help"))
+                await person.reads_for(1)
+                person.hangs_up()
+            await trio.sleep(100)
+            place.people.clear()
+            assert [thing() for thing in kept if thing() is not None] == []
+    finally:
+        gc.enable()
 
 
 # The log.
