@@ -132,7 +132,7 @@ class Seating:
         if not self.pace.return_seconds:
             return f"{HOUSE}Whoever leaves or loses the connection loses the duel.\n"
         return (
-            f"{HOUSE}If you are cut off, connect again and type: "
+            f"{HOUSE}If you lose the connection, connect again and answer the name prompt with: "
             f"{self.sides[side].name} {self.codes[side]}\n"
         )
 

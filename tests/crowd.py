@@ -434,7 +434,7 @@ def _lines() -> Iterator[tuple[re.Pattern[str], Callable[..., None] | None]]:
         (r"\* Your opponent is (\S+)\.", d._opponent),
         (r"\* You are Player ([12]); .*", d._seat),
         (r"\* You play (\S+): Divisor Duel from (\d+)\. You are Player ([12])\.", d._position),
-        (r"\* If you are cut off, .* type: (\S+) (\S{4}-\S{4})", d._code),
+        (r"\* If you lose the connection, .* with: (\S+) (\S{4}-\S{4})", d._code),
         (r"\* Recorded as duel (\d+)\.", d._recorded),
         (r"\* Next: .*", d._next),
         (r"\* Waiting for an opponent: .*", d._waits),

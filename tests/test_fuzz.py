@@ -300,7 +300,7 @@ class Somebody:
     def code(self) -> str:
         """The last return code that was shown."""
         shown = "".join(bytes(data).decode("utf-8", "replace") for data in self.received.values())
-        _, _, after = shown.rpartition("connect again and type: ")
+        _, _, after = shown.rpartition("answer the name prompt with: ")
         return after.split("\r\n")[0] if after else f"{self.name} AAAA-AAAA"
 
     def close(self) -> None:

@@ -177,7 +177,7 @@ def test_an_end_on_a_full_disk_costs_no_duel(small_disk: Path, end: signal.Signa
         with anna, ben:
             anna.types("15")
             ben.waits_for(PROMPT, last=True)
-            code = re.findall(r"again and type: Ben (\S+)", ben.shown())[0]
+            code = re.findall(r"name prompt with: Ben (\S+)", ben.shown())[0]
             filler = fill(small_disk)
             running.process.send_signal(end)
             running.ends()
@@ -253,7 +253,7 @@ def test_a_damaged_journal_costs_the_lines_that_are_damaged(tmp_path: Path) -> N
         with anna, ben:
             anna.types("15")
             ben.waits_for(PROMPT, last=True)
-            code = re.findall(r"again and type: Ben (\S+)", ben.shown())[0]
+            code = re.findall(r"name prompt with: Ben (\S+)", ben.shown())[0]
             running.process.kill()
             running.ends()
     with (tmp_path / "journal").open("ab") as file:

@@ -45,7 +45,7 @@ PROGRESS = tuple[int, int, bool]
 """Of a table: how many duels are over, turns in the one that is on, whether all is over."""
 
 RECORDED = re.compile(r"\* Recorded as duel (\d+)\.")
-CODE = re.compile(r"connect again and type: (\S+) (\S{4}-\S{4})")
+CODE = re.compile(r"answer the name prompt with: (\S+) (\S{4}-\S{4})")
 OUTCOME = re.compile(r"\* (?:You won against|.* won this duel|Nobody won)")
 
 

@@ -643,4 +643,4 @@ async def test_a_code_that_was_perhaps_not_read_is_told_after_the_restart(
         await anna.reads(PROMPT)
     async with lives.life(managed=True):
         told = await anna.reads(PROMPT)
-        assert f"connect again and type: Anna {code_of(anna)}\n" in told
+        assert f"answer the name prompt with: Anna {code_of(anna)}\n" in told

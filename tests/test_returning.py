@@ -15,7 +15,10 @@ from duel_daemon.memory import Memory
 from duel_daemon.store import Store
 
 PROMPT = "Enter your chosen divisor: "
-CODE = re.compile(r"connect again and type: (\S+) (\S{4}-\S{4})\n")
+CODE = re.compile(
+    r"\n\* If you lose the connection, connect again and answer the name prompt with: "
+    r"(\S+) (\S{4}-\S{4})\n"
+)
 
 
 def code_of(person: Person) -> str:
@@ -336,7 +339,7 @@ async def test_practice_is_not_kept(autojump_clock, settings) -> None:
         anna = await place.comes_as("Anna")
         await anna.types("practice")
         told = await anna.reads("Game Start!")
-        assert "connect again and type" not in told
+        assert "answer the name prompt with" not in told
         anna.hangs_up()
         await trio.testing.wait_all_tasks_blocked()
         assert not place.server.hall.tables
