@@ -19,7 +19,7 @@ help:
 	@echo 'make restarts  players through restarts, kills and hangs (four minutes)'
 	@echo 'make fuzz   thousands of random visits (minutes; FUZZ_EXAMPLES=... for more)'
 	@echo 'make pyz    the daemon in one file, dist/duel-daemon.pyz, for any python3'
-	@echo 'make man    the manual page, dist/duel-daemon.8'
+	@echo 'make man    the manual page, systemd/duel-daemon.8, from its .rst'
 	@echo 'sudo make install    a systemd service; again, after git pull, an upgrade'
 	@echo 'sudo make uninstall  remove it again; settings and results stay'
 	@echo 'make clean  remove the virtual environment and what tools left behind'
@@ -108,8 +108,8 @@ pyz:
 	$(need-python)
 	@PYTHON='$(PYTHON)' systemd/pyz '$(DIST)/duel-daemon.pyz'
 
-# By way of another file: a page half written must not pass for a page.
-man: $(VENV)/.run
-	@mkdir -p '$(DIST)'
-	@$(BIN)/python systemd/manual.py >'$(DIST)/duel-daemon.8.new'
-	@mv '$(DIST)/duel-daemon.8.new' '$(DIST)/duel-daemon.8'
+# To be committed with its source, for those who install without docutils. By way of another
+# file: a page half written must not pass for a page.
+man: $(VENV)/.test
+	@$(BIN)/python systemd/manual.py >$(VENV)/duel-daemon.8
+	@mv $(VENV)/duel-daemon.8 systemd/duel-daemon.8

@@ -11,6 +11,7 @@ import gzip
 import itertools
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -517,11 +518,24 @@ def test_an_older_python_is_told_so_in_one_sentence() -> None:
 # The manual page.
 
 
-@pytest.fixture(scope="module")
-def page(installed: Path) -> str:
+PAGE = ROOT / "systemd/duel-daemon.8"
+
+
+def test_the_page_is_made_from_its_source() -> None:
+    pytest.importorskip("docutils", minversion="0.22")  # as in setup.cfg
+    manual = runpy.run_path(str(ROOT / "systemd/manual.py"))
+    assert PAGE.read_text("utf-8") == manual["page"](), "make man"
+
+
+def test_the_page_is_installed_as_it_is(installed: Path) -> None:
+    assert gzip.decompress((installed / MANUAL).read_bytes()) == PAGE.read_bytes()
+
+
+@pytest.fixture
+def page() -> str:
     """The page in plain text, on lines as long as it takes."""
-    roff = gzip.decompress((installed / MANUAL).read_bytes()).decode()
-    return re.sub(r"\\f.", "", roff).replace("\\-", "-").replace("\\(aq", "'")
+    plain = re.sub(r"\\f.|\\&", "", PAGE.read_text("utf-8"))
+    return plain.replace("\\-", "-").replace("\\(aq", "'").replace("\\(ha", "^")
 
 
 def test_the_page_has_all_its_sections(page: str) -> None:
@@ -533,14 +547,14 @@ def test_the_page_has_all_its_sections(page: str) -> None:
 
 def test_the_page_says_every_setting_and_its_default(page: str) -> None:
     for name, entry in TABLE.items():
-        _, found, rest = page.partition(f"\n.TP\n{option(name)} ")
+        _, found, rest = page.partition(f"\n.TP\n.B {option(name)} ")
         assert found, name
         said = re.split(r"^\.TP", rest, maxsplit=1, flags=re.MULTILINE)[0].replace("\n", " ")
         default = f"{entry.means or entry.default} {entry.kind.unit}".rstrip()
         assert f"Default: {default}." in said, name
         assert ("Takes a restart" in said) != entry.live, name
-    for flag in (*FLAGS, "config"):
-        assert f"\n.TP\n{option(flag)}" in page
+    for flag in (*FLAGS, "config FILE"):
+        assert f"\n.TP\n.B {option(flag)}\n" in page
 
 
 def test_the_page_names_every_variable_of_systemd(page: str) -> None:
@@ -555,10 +569,10 @@ def test_the_examples_on_the_page_are_good_command_lines(page: str) -> None:
         load(shlex.split(line), {}, tuple(BY_SLUG), default_config=Path("/nowhere/duel.toml"))
 
 
-def test_man_shows_the_page_without_a_warning(installed: Path) -> None:
+def test_man_shows_the_page_without_a_warning() -> None:
     needs("man")
     done = subprocess.run(
-        ["man", "--warnings=w", "--local-file", installed / MANUAL],
+        ["man", "--warnings=w", "--local-file", PAGE],
         capture_output=True,
         text=True,
         check=False,
