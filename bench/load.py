@@ -271,6 +271,25 @@ class Load:
         gc.enable()
         return played
 
+    def stagger(self) -> None:
+        """Play each duel on by another number of lines, so that they do not all end at once."""
+        cycle, running = len(self.steps), len(self.pairs)
+        left = {pair: cycle * n // running for n, pair in enumerate(self.pairs)}
+
+        def done(pair: Pair) -> None:
+            nonlocal running
+            left[pair] -= 1
+            if left[pair] > 0 or not self.steps[pair.at].is_move:
+                self.begin(pair, done)
+            else:
+                running -= 1
+
+        for pair in self.pairs:
+            self.begin(pair, done)
+        while running:
+            if not self._hear_all(PATIENCE_SECONDS, done):
+                raise WrongAnswerError("nothing more came")
+
     def play_open(self, seconds: float, moves_per_second: float) -> Played:
         """A move is due at a steady rate, whether the server is ready or not.
 

@@ -88,6 +88,7 @@ class Bench:
         self.note("client", "busy", played.own_cpu_seconds / played.seconds)
 
     def _time_moves(self, kind: str, tag: str, load: Load) -> None:
+        load.stagger()
         played = load.play_open(self.options.seconds, OFFERED_PER_SECOND)
         ordered = sorted(played.latencies)
         for percent in (50, 99):

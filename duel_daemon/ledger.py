@@ -107,8 +107,11 @@ def close(table: int) -> Record:
     return {"k": "close", "t": table}
 
 
+_encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+
+
 def line(record: Record) -> str:
-    return json.dumps(record, ensure_ascii=True, separators=(",", ":")) + "\n"
+    return f"{_encode(record)}\n"
 
 
 def _plain(terms: Terms) -> Record:
