@@ -1,12 +1,11 @@
-"""The house as a whole: who is here, who waits, what is being played.
+"""The house as a whole: who is here, and what is being played.
 
-Everything that happens to more than one player happens here: entering, leaving, being seated,
-being released into the lobby. What a player may type, and what then is done, is for `orders`.
+Players enter and leave here, are seated at tables and released into the lobby. How two come to a
+game is for the `matchmaker`; what a player may type, and what then is done, is for `orders`.
 """
 
 import itertools
 import logging
-import math
 import random
 import secrets
 import time
@@ -20,8 +19,8 @@ from duel_daemon.contestant import Contestant, House
 from duel_daemon.finished import Finished
 from duel_daemon.kept import Running
 from duel_daemon.latecomers import Latecomers
-from duel_daemon.lobby import Challenge, Lobby
 from duel_daemon.match import Side
+from duel_daemon.matchmaker import Matchmaker
 from duel_daemon.memory import Memory, is_code, new_code, people
 from duel_daemon.narrator import CLOSED, house
 from duel_daemon.opponents import Strength
@@ -36,8 +35,6 @@ from duel_daemon.terms import Terms, Wish
 from duel_daemon.timetable import Timetable
 
 log = logging.getLogger("duel_daemon")
-
-LONELY_SECONDS = 30.0  # of waiting, then practice is mentioned, once
 
 
 @attrs.define(eq=False)
@@ -55,12 +52,10 @@ class Hall:
     """Told when a connection has a name."""
     on_change: Callable[[], None] = attrs.field(default=lambda: None, init=False)
     """Told when players come and go, and when tables open and close."""
-    lobby: Lobby[Player] = attrs.field(factory=Lobby, init=False)
+    matchmaker: Matchmaker = attrs.field(init=False)
     tables: dict[int, Table] = attrs.field(factory=dict, init=False)
     _players: dict[str, Player] = attrs.field(factory=dict, init=False)
     """By the key of their name."""
-    rematches: dict[Player, Player] = attrs.field(factory=dict, init=False)
-    """Who has said `rematch`, and to whom."""
     latecomers: Latecomers = attrs.field(factory=Latecomers, init=False)
     _table_numbers: Iterator[int] = attrs.field(factory=lambda: itertools.count(1), init=False)
     venue: Venue = attrs.field(init=False)
@@ -68,6 +63,7 @@ class Hall:
     def __attrs_post_init__(self) -> None:
         memory = self.memory
         self.post = memory.post
+        self.matchmaker = Matchmaker(self.settings, self.rng, memory, self.seat)
         self.venue = Venue(
             self.rng,
             self.post,
@@ -78,6 +74,9 @@ class Hall:
             on_duel_over=self._duel_over,
             on_over=self._release,
         )
+
+    def reconfigure(self, settings: Settings) -> None:
+        self.settings = self.matchmaker.settings = settings
 
     # Who is here.
 
@@ -164,7 +163,7 @@ class Hall:
 
     def leave(self, player: Player) -> None:
         """Whatever the cause, everybody who must know is told here, once."""
-        self._drop_pending(player, "has left")
+        self.matchmaker.has_left(player)
         self.stop_watching(player)
         del self._players[player.key]
         if player.table is not None:
@@ -179,8 +178,7 @@ class Hall:
         """Somebody who was here before the process was."""
         self._players[player.key] = player
         if wish is not None:
-            self.lobby.offer(player, wish)
-            player.waits_since = trio.current_time()
+            self.matchmaker.was_looking(player, wish)
 
     def reopen(self, table: Table) -> None:
         self.tables[table.ident] = table
@@ -196,76 +194,7 @@ class Hall:
         asleep = self.latecomers.asleep(self.is_taken)
         players = (*self.players, *(player for table in asleep for player in people(table.sides)))
         tables = (*self.tables.values(), *asleep)
-        return self.memory.snapshot(players, dict(self.lobby.offers()), tables)
-
-    # Finding each other.
-
-    def look(self, player: Player, wish: Wish) -> None:
-        """Look for an opponent for exactly this game: one who waits, or else wait."""
-        fitting = self.lobby.fitting(player, wish)
-        if self._pair_with_first_free(player, wish, fitting):
-            return
-        if self.lobby.offer_of(player) == wish:
-            player.house(f"You are waiting for that already: {wish.text}.")
-        else:
-            self._wait(player, wish, fitting)
-
-    def _pair_with_first_free(self, player: Player, wish: Wish, fitting: Iterable[Player]) -> bool:
-        """First come, first paired."""
-        opponent = next((other for other in fitting if other.is_free), None)
-        theirs = self.lobby.offer_of(opponent) if opponent is not None else None
-        if opponent is None or theirs is None:
-            return False
-        self.pair(opponent, theirs, player, wish)
-        return True
-
-    def withdraw_offer(self, player: Player) -> bool:
-        if not self.lobby.withdraw_offer(player):
-            return False
-        self.memory.offered(player, None)
-        return True
-
-    def _wait(self, player: Player, wish: Wish, practising: Iterable[Player]) -> None:
-        self.lobby.offer(player, wish)
-        self.memory.offered(player, wish)
-        player.house(f"Waiting for an opponent: {wish.text}.")
-        for other in practising:
-            self._call_back(other, player)
-        player.waits_since = trio.current_time()
-        patience = player.peer.patience
-        patience.deadline = min(patience.deadline, self.lonely_due(player))
-
-    def _call_back(self, practising: Player, waiting: Player) -> None:
-        practising.house(
-            f"{waiting.name} is here for the game you wait for.",
-            "Type accept to leave the practice and play, or decline.",
-        )
-
-    def lonely_due(self, player: Player) -> float:
-        """When somebody who waits is to hear of practice: once in a visit, after long waiting."""
-        waits = player.is_free and self.lobby.offer_of(player) is not None
-        if player.has_heard_of_practice or not waits:
-            return math.inf
-        return player.waits_since + LONELY_SECONDS
-
-    def mention_practice(self, player: Player) -> None:
-        player.has_heard_of_practice = True
-        player.house("Nobody yet. Type practice to play against the house; you keep your place.")
-
-    def pair(self, host: Player, theirs: Wish, guest: Player, wish: Wish) -> None:
-        """The host's terms hold (they are the same); the first turn is as wished, or tossed for."""
-        first, why = self._first_turn(host, theirs, guest, wish)
-        second = guest if first is host else host
-        self.seat(theirs.terms, first, second, why)
-
-    def _first_turn(
-        self, host: Player, theirs: Wish, guest: Player, wish: Wish
-    ) -> tuple[Player, str]:
-        if theirs.wants_first != wish.wants_first:
-            return (host if theirs.wants_first else guest), "as {mover} asked"
-        if self.settings.first_turn == "first-come":
-            return host, "first come, first move"
-        return self.rng.choice((host, guest)), "the coin decided"
+        return self.memory.snapshot(players, dict(self.matchmaker.lobby.offers()), tables)
 
     # Being seated and released.
 
@@ -277,8 +206,8 @@ class Hall:
         why_first: str,
         watchers: Iterable[Player] = (),
     ) -> None:
+        self.matchmaker.are_seated(first, second)
         for player in (first, second):
-            self._drop_pending(player, "plays with somebody else now", but=(first, second))
             self.stop_watching(player)
             self._leave_practice(player)
         self._open_table(terms, (first, second), why_first, watchers)
@@ -389,7 +318,7 @@ class Hall:
             if self.is_here(player):  # whoever is not must remember nobody: that would be for ever
                 self.remember(player, table)
                 self.name_next_steps(player, table)
-                self.look_on(player)
+                self.matchmaker.look_on(player)
         self.on_change()
 
     def remember(self, player: Player, table: Table) -> None:
@@ -422,42 +351,11 @@ class Hall:
         review = "review" if len(table.finished) < 2 else "review match"
         player.house(f"Next: {again}play, {review} (how you played), who, help or quit.")
 
-    def look_on(self, player: Player) -> None:
-        """If they were looking for an opponent before, there may be one now."""
-        wish = self.lobby.offer_of(player)
-        if wish is not None:
-            fitting = self.lobby.fitting(player, wish)
-            if not self._pair_with_first_free(player, wish, fitting):
-                player.house(f"You are still waiting for an opponent: {wish.text}.")
-                for practising in fitting:
-                    self._call_back(practising, player)
-
     def stop_watching(self, player: Player) -> None:
         if player.watching is not None:
             table, player.watching = player.watching, None
             table.unwatch(player, trio.current_time())
             self.memory.watching(player)
-
-    def _drop_pending(self, player: Player, why: str, but: Iterable[Player] = ()) -> None:
-        """Nothing of theirs is open any more; whoever waited for an answer hears why."""
-        self.rematches.pop(player, None)
-        waiting = []
-        asking = self._asking_for_rematch(player)
-        if asking is not None:
-            del self.rematches[asking]
-            waiting.append(asking)
-        waiting += [_other(challenge, player) for challenge in self.lobby.clear(player)]
-        for other in waiting:
-            if other not in but:
-                other.house(f"{player.name} {why}.")
-
-    def _asking_for_rematch(self, player: Player) -> Player | None:
-        """Only whom they played last can have asked them."""
-        table = player.last_table
-        other = table.opponent_of(player) if table is not None else None
-        if isinstance(other, Player) and self.rematches.get(other) is player:
-            return other
-        return None
 
     def stop(self, line: Callable[[Player], str]) -> None:
         """The server closes: one line to everybody. What the journal has kept stays in it."""
@@ -466,7 +364,7 @@ class Hall:
         for player in self.players:
             player.ask(None)
             player.tell(house(line(player)))  # one line, however long
-        self.rematches.clear()
+        self.matchmaker.rematches.clear()
         for table in self.tables.values():
             table.stop()
         self.post.deliver()
@@ -480,7 +378,3 @@ def default_terms(settings: Settings) -> Terms:
         Restriction(settings.divisors),
         settings.best_of,
     )
-
-
-def _other(challenge: Challenge[Player], player: Player) -> Player:
-    return challenge.challenged if challenge.challenger is player else challenge.challenger

@@ -151,7 +151,7 @@ class Restored:
                 self._be_back(player)
         for player in reversed(self.connected):
             if player.is_free:
-                self.hall.look_on(player)
+                self.hall.matchmaker.look_on(player)
 
     def _be_back(self, player: Player) -> None:
         table = self.hall.latecomers.pop(player)

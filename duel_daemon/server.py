@@ -143,7 +143,8 @@ class Server:
 
     def reconfigure(self, settings: Settings) -> None:
         """From now on; what is being played goes on under the terms it began with."""
-        self.settings = self.hall.settings = settings
+        self.settings = settings
+        self.hall.reconfigure(settings)
         self.door.reconfigure(settings)
 
     def _say_goodbye(self) -> None:

@@ -109,7 +109,7 @@ async def _arrive(hall: Hall, peer: Peer) -> Player:
 def _enter(hall: Hall, peer: Peer, name: str) -> Player:
     player = hall.enter(peer, name)
     player.house(f"Welcome, {name}. Type help for help, rules for the rules.")
-    hall.look(player, Wish(hall.default_terms))
+    hall.matchmaker.look(player, Wish(hall.default_terms))
     return player
 
 
@@ -157,13 +157,13 @@ async def _serve(hall: Hall, player: Player) -> None:
     peer = player.peer
     peer.at_once = partial(move_at_once, player)
     while True:
-        due = min(_idle_due(hall, player), peer.line_due, hall.lonely_due(player))
+        due = min(_idle_due(hall, player), peer.line_due, hall.matchmaker.lonely_due(player))
         with trio.CancelScope(deadline=due) as peer.patience:
             while True:
                 await carry_out(hall, player, await peer.line())
         now = trio.current_time()
-        if hall.lonely_due(player) <= now:
-            hall.mention_practice(player)
+        if hall.matchmaker.lonely_due(player) <= now:
+            hall.matchmaker.mention_practice(player)
         if peer.line_due <= now:
             raise Gone("a line did not end", f"Your line did not end. {CLOSED}")
         if _idle_due(hall, player) <= now:

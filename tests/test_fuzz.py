@@ -534,22 +534,22 @@ class House:
     def check_lobby(self) -> None:
         hall = self.hall
         here = set(hall.players)
-        offers = dict(hall.lobby.offers())
+        offers = dict(hall.matchmaker.lobby.offers())
         for player, wish in offers.items():
             assert player in here
             assert player.is_free or player.is_practising
-            fitting = hall.lobby.fitting(player, wish)
+            fitting = hall.matchmaker.lobby.fitting(player, wish)
             assert not (player.is_free and any(other.is_free for other in fitting))
         for challenger in here:
-            challenge = hall.lobby.challenge_by(challenger)
+            challenge = hall.matchmaker.lobby.challenge_by(challenger)
             if challenge is not None:
                 assert challenge.challenged in here
                 assert challenge.challenged is not challenger
                 assert challenger.is_free or challenger.is_practising
-        assert len(hall.lobby._challenges) == sum(
-            hall.lobby.challenge_by(p) is not None for p in here
+        assert len(hall.matchmaker.lobby._challenges) == sum(
+            hall.matchmaker.lobby.challenge_by(p) is not None for p in here
         )
-        for asking, asked in hall.rematches.items():
+        for asking, asked in hall.matchmaker.rematches.items():
             assert {asking, asked} <= here
             assert asking.last_table is asked.last_table is not None
 
@@ -568,8 +568,8 @@ class House:
     def check_all_is_empty(self) -> None:
         hall, door = self.hall, self.door
         for left in (
-            hall._players, hall.tables, hall.rematches, hall.lobby.offers(),
-            hall.lobby._challenges, hall.nursery.child_tasks, door.inside, door._unnamed,
+            hall._players, hall.tables, hall.matchmaker.rematches, hall.matchmaker.lobby.offers(),
+            hall.matchmaker.lobby._challenges, hall.nursery.child_tasks, door.inside, door._unnamed,
             door._gate._connected, hall.memory._over, hall.memory._undone,
             self.server._nursery.child_tasks,
         ):  # fmt: skip

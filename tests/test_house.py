@@ -62,6 +62,7 @@ ORDER = (
     "player",
     "memory",
     "latecomers",
+    "matchmaker",
     "hall",
     "restoring",
     "orders",

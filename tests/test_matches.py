@@ -5,6 +5,7 @@ import random
 import socket
 from collections.abc import AsyncIterator
 
+import attrs
 import pytest
 import trio
 from kit import PROMPT, QUIET, Person, Place, open_house
@@ -313,6 +314,16 @@ async def test_a_challenge_without_first_leaves_it_to_the_coin(autojump_clock) -
         await anna.types("challenge Ben")
         await both_read(anna, ben, "Divisor Duel from 60; the coin decides who moves first.\n")
         await ben.types("accept anna")
+        await both_read(anna, ben, "(the coin decided).\n")
+
+
+async def test_who_moves_first_can_be_set_anew_for_the_next_pair(autojump_clock) -> None:
+    async with open_house(first_turn="first-come") as place:
+        anna, ben = await place.lobby("Anna", "Ben")
+        place.server.reconfigure(attrs.evolve(place.server.settings, first_turn="random"))
+        await anna.types("challenge Ben")
+        await both_read(anna, ben, "Divisor Duel from 60; the coin decides who moves first.\n")
+        await ben.types("accept")
         await both_read(anna, ben, "(the coin decided).\n")
 
 

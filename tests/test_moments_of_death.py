@@ -296,7 +296,7 @@ class SecondLife:
         self.tables = [Rebuilt.of(t) for t in {table.uid: table for table in (*on, *last)}.values()]
         self.playing = {name for table in on for name in table.names_by_side}
         self.present = [player.name for player in players]
-        self.waiting = [player.name for player, _ in self.hall.lobby.offers()]
+        self.waiting = [player.name for player, _ in self.hall.matchmaker.lobby.offers()]
         for table in on:
             for side in table.sides:
                 assert not isinstance(side, Player) or side.table is table

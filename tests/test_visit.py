@@ -28,7 +28,13 @@ async def all_is_empty(place):
     """Whether everybody who came is gone without a trace."""
     await trio.testing.wait_all_tasks_blocked()
     server, hall = place.server, place.server.hall
-    pending = (hall.players, hall.tables, hall.rematches, hall.lobby.offers(), server.door.inside)
+    pending = (
+        hall.players,
+        hall.tables,
+        hall.matchmaker.rematches,
+        hall.matchmaker.lobby.offers(),
+        server.door.inside,
+    )
     tasks = (server._nursery.child_tasks, hall.nursery.child_tasks)
     return not any(map(len, (*pending, *tasks)))
 

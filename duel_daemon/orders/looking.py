@@ -64,7 +64,7 @@ async def who(hall: Hall, player: Player, words: str) -> None:
 
 
 def who_lines(hall: Hall) -> list[str]:
-    people = sorted(hall.players, key=lambda person: hall.lobby.offer_of(person) is None)
+    people = sorted(hall.players, key=lambda person: hall.matchmaker.lobby.offer_of(person) is None)
     rows = aligned((person.name, _doing(hall, person)) for person in people[:LISTED])
     more = [f"... and {len(people) - LISTED} more."] if len(people) > LISTED else []
     count = {0: "Nobody is here yet.", 1: "1 person is here:"}
@@ -72,7 +72,7 @@ def who_lines(hall: Hall) -> list[str]:
 
 
 def _doing(hall: Hall, person: Player) -> str:
-    offer = hall.lobby.offer_of(person)
+    offer = hall.matchmaker.lobby.offer_of(person)
     waits = f"waits for {offer.words}" if offer is not None else ""
     if person.table is not None:
         opponent = person.table.opponent_of(person).name
@@ -124,7 +124,7 @@ async def _sit_down(hall: Hall, player: Player, table: Table) -> None:
         return
     what, who_is_who = table.introduction(table.terms.text)
     player.house(what, f"{who_is_who} Type unwatch to stop watching.")
-    if hall.withdraw_offer(player):
+    if hall.matchmaker.stop_looking(player):
         player.house("While you watch, you are not looking for an opponent.")
     player.tell(text)
     player.watching = table
@@ -142,7 +142,7 @@ async def unwatch(hall: Hall, player: Player, words: str) -> None:
 
 def remind(hall: Hall, player: Player) -> None:
     """Somebody just pressed Enter."""
-    offer = hall.lobby.offer_of(player)
+    offer = hall.matchmaker.lobby.offer_of(player)
     if player.place is Place.BETWEEN:
         player.house("The next duel begins in a moment.")
     elif player.table is not None:
