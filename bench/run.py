@@ -185,7 +185,7 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def comparison(bench: Bench) -> str:
-    big = max(d for d in bench.options.duels if d <= 2500)
+    big = max((d for d in bench.options.duels if d <= 2500), default=min(bench.options.duels))
     small = CLASSROOM.name, min(bench.options.duels, key=lambda d: abs(d - LATENCY_DUELS))
     rows = []
     for scenario in (CLASSROOM, LONG):

@@ -16,16 +16,16 @@ from types import FrameType
 SAMPLE_SECONDS = 0.001
 SIGUSR_START = signal.SIGUSR1  # samples count from here on
 
-# file -> share. Whatever is not listed counts for whoever called it.
+# The shares and their rooms. All other rooms are the house; what is no room of ours or trio's or
+# the log's counts for whoever called it.
 ROOMS = {
     "rules": "numbers survey events duel match",
-    "dialogue": "narrator rulebooks terms textwidth",
+    "dialogue": "narrator rulebooks terms textwidth scoreboard retelling",
     "wire": "wire commands",
-    "journal": "journal ledger store keeper memory",
+    "journal": "journal ledger kept memory store archivist records",
     "limits": "limits",
     "log": "logs",
-    "socket": "peer",
-    "house": "hall lobby table player visit orders turnclock contestant aside server cli names",
+    "socket": "peer ears",
 }
 SHARE_OF = {room: share for share, rooms in ROOMS.items() for room in rooms.split()}
 PACKAGES = {"trio": "trio", "outcome": "trio", "sortedcontainers": "trio", "logging": "log"}

@@ -6,7 +6,6 @@ time. What is said is not decided here.
 """
 
 import contextlib
-import logging
 import math
 import socket
 from collections.abc import Callable
@@ -20,8 +19,6 @@ from duel_daemon.ears import Ears
 from duel_daemon.limits import LineRate, Offence
 from duel_daemon.narrator import CLOSED, house
 from duel_daemon.wire import Signal
-
-log = logging.getLogger("duel_daemon")
 
 RECEIVE_BYTES = 4096
 IN_A_ROW = 16  # lines; then others get their turn, however many came in one packet
@@ -48,6 +45,10 @@ class Post:
 
     _before: Callable[[], None] = attrs.field(default=lambda: None)
     """What must be done before anybody reads anything."""
+    on_mistake: Callable[["Peer", BaseException], None] = attrs.field(
+        default=lambda peer, exc: None, init=False
+    )
+    """Told when something could not be delivered through a mistake of ours."""
     _waiting: list["Peer"] = attrs.field(factory=list, init=False)
 
     def expect(self, peer: "Peer") -> None:
@@ -62,8 +63,8 @@ class Post:
             for peer in waiting:
                 try:
                     peer.deliver()
-                except Exception:  # that connection's end; whoever comes after it reads on
-                    log.exception("%s: a mistake of ours", peer.ident)
+                except Exception as exc:  # that connection's end; whoever comes after it reads on
+                    self.on_mistake(peer, exc)
                     peer.drop("a mistake of ours")
 
 

@@ -86,6 +86,7 @@ class Server:
     async def _serve_all(self, task_status: trio.TaskStatus[None]) -> None:
         async with trio.open_nursery() as tables, trio.open_nursery() as connections:
             self.hall = Hall(self.settings, tables, self.rng, self.memory, self._timetable)
+            self.hall.post.on_mistake = self.door.log_mistake
             self._nursery = connections
             self._go_on()
             if self.service.is_managed:

@@ -14,6 +14,7 @@ import trio.testing
 from kit import NAME_PROMPT, QUIET, Person, open_house
 
 from duel_daemon import server as server_room
+from duel_daemon import wire
 from duel_daemon.hall import Hall
 from duel_daemon.listening import CannotListen, listen
 from duel_daemon.server import Server
@@ -266,6 +267,27 @@ async def test_a_mistake_beside_a_visit_ends_that_connection_alone(monkeypatch, 
         await anna.reads_to_the_end()
         assert (await ben.reads("Next: ")).count("has left") == 1
     assert len(errors(caplog)) == 1
+
+
+async def test_a_mistake_in_what_one_is_sent_costs_nobody_else_a_line(monkeypatch, caplog):
+    right = wire.encode
+
+    def wrong(text, ascii_only):
+        if ascii_only:
+            raise RuntimeError("a bug")
+        return right(text, ascii_only)
+
+    async with open_house() as place:
+        anna, ben = await place.pair()
+        await anna.types("ascii")
+        await anna.reads("Plain letters only")
+        monkeypatch.setattr(wire, "encode", wrong)
+        await anna.types("30")
+        await ben.reads(f"{PROMPT}30\n")
+        await ben.reads("Player 1 has left the duel")
+        await anna.reads_to_the_end()
+    (record,) = errors(caplog)
+    assert record.getMessage() == "c1: a mistake of ours"
 
 
 # Stopping.
