@@ -74,6 +74,8 @@ class KeptTable:
     codes: tuple[str, str]
     why_first: str
     duels: list[KeptDuel] = attrs.field(factory=list)
+    losses: list[int] = attrs.field(factory=lambda: [0, 0])
+    """How often each side has lost the connection since the last duel began."""
     is_over: bool = False
     """It has been decided. Its players may not have been told, its results not be stored."""
     verdict: str = ""

@@ -89,6 +89,11 @@ def turn_line(table: int, divisor: int, seconds: float) -> str:
     return f'{{"k":"turn","t":{table},"d":{divisor},"s":{seconds:.3f}}}\n'
 
 
+def lost(table: int, losses: list[int]) -> Record:
+    """How often each side has lost the connection. Else it is counted as it happens."""
+    return {"k": "lost", "t": table, "n": losses}
+
+
 def end(table: int, winner: int | None, reason: str, now: float) -> Record:
     return {"k": "end", "t": table, "winner": winner, "why": reason, "at": now}
 
@@ -179,6 +184,8 @@ def _table_records(table: KeptTable) -> Iterator[Record]:
             yield end(table.ident, duel.winner, duel.reason, duel.ended)
         if duel.stored is not None:
             yield stored(table.ident, index, duel.stored)
+    if any(table.losses):
+        yield lost(table.ident, table.losses)
     if table.is_over:
         yield over(table.ident, table.verdict)
     if table.is_closed:
@@ -248,6 +255,9 @@ def _rename(running: Running, record: Record) -> None:
 def _connect(running: Running, record: Record) -> None:
     player = running.players[record["name"]]
     player.connection, player.wire = record["c"], ""
+    table = running.tables.get(player.seat.table) if player.seat is not None else None
+    if player.seat is not None and table is not None and not player.connection:
+        table.losses[player.seat.side] += 1
 
 
 def _prefer(running: Running, record: Record) -> None:
@@ -298,11 +308,18 @@ def _seat(running: Running, record: Record) -> None:
 
 
 def _begin(running: Running, record: Record) -> None:
-    running.tables[record["t"]].duels.append(KeptDuel(record["n"], record["at"]))
+    table = running.tables[record["t"]]
+    table.duels.append(KeptDuel(record["n"], record["at"]))
+    table.losses = [0, 0]
 
 
 def _turn(running: Running, record: Record) -> None:
     running.tables[record["t"]].duels[-1].turns.append((record["d"], record["s"]))
+
+
+def _lost(running: Running, record: Record) -> None:
+    one, two = record["n"]
+    running.tables[record["t"]].losses = [one, two]
 
 
 def _end(running: Running, record: Record) -> None:
@@ -349,6 +366,7 @@ _APPLY: dict[str, Callable[[Running, Record], None]] = {
     "seat": _seat,
     "begin": _begin,
     "turn": _turn,
+    "lost": _lost,
     "end": _end,
     "stored": _stored,
     "over": _over,

@@ -215,6 +215,7 @@ def kept_table(table: Table) -> KeptTable:
         table.codes,
         table.why_first,
         [_kept_duel(duel, table.stored.get(duel.uid)) for duel in table.finished],
+        [*table.presence.losses],
         table.is_over,
         table.verdict,
     )

@@ -15,17 +15,18 @@ class Presence:
 
     return_seconds: float
     """How long a seat is kept; 0: not at all."""
+    losses: list[int] = attrs.field(factory=lambda: [0, 0], init=False)
+    """Of the duel that is on, by the side."""
     _kept_until: dict[Side, float] = attrs.field(factory=dict, init=False)
-    _losses: dict[Side, int] = attrs.field(factory=dict, init=False)
     _excused: set[Side] = attrs.field(factory=set, init=False)
 
     def begin_duel(self) -> None:
-        self._losses.clear()
+        self.losses = [0, 0]
 
     def lose(self, side: Side, now: float) -> bool:
         """A connection is lost: whether its seat is kept."""
-        self._losses[side] = self._losses.get(side, 0) + 1
-        if not self.return_seconds or self._losses[side] >= MOST_LOSSES:
+        self.losses[side] += 1
+        if not self.return_seconds or self.losses[side] >= MOST_LOSSES:
             return False
         self.wait_for(side, now)
         return True

@@ -82,7 +82,7 @@ class Table(Seating):
             kept.terms, sides, kept.ident, kept.uid, kept.codes, pace, kept.why_first,
             kept.violations, venue,
         )  # fmt: skip
-        table.stored = kept.stored
+        table.stored, table.presence.losses = kept.stored, [*kept.losses]
         for duel in kept.duels:
             table._take_up(duel)
         if not table.duel.is_on and not table.series.is_over:

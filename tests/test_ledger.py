@@ -34,13 +34,15 @@ ended = st.builds(
     st.sampled_from([None, 4]),
 )  # fmt: skip
 
+losses = st.tuples(st.integers(0, 3), st.integers(0, 3))
+
 
 @st.composite
 def tables(draw: st.DrawFn, ident: int, sides: tuple[str, str], *, is_over: bool) -> KeptTable:
     on = [] if is_over else draw(st.lists(duels, max_size=1))
     table = KeptTable(
         ident, "uid", draw(terms), 3, sides, ("A", "B"), "the coin decided",
-        [*draw(st.lists(ended)), *on], is_over,
+        [*draw(st.lists(ended)), *on], [*draw(losses)], is_over,
     )  # fmt: skip
     if is_over:
         table.verdict = draw(st.sampled_from(["", "Ben wins the match."]))
@@ -161,6 +163,25 @@ def test_a_table_that_is_over_is_kept_for_those_who_can_look_back() -> None:
     left = (*stored, ledger.close(1), ledger.leave("Anna"))
     assert [*folded(*left).tables] == [1]
     assert not folded(*left, ledger.leave("Ben")).tables
+
+
+def test_lost_connections_are_counted_since_the_duel_began() -> None:
+    written = (
+        ledger.enter("Anna", "c1"),
+        ledger.enter("Ben", "c2"),
+        ledger.seat(table(1, "Anna", "Ben")),
+        ledger.begin(1, 60, 0.0),
+        ledger.connect("Ben", ""),
+        ledger.connect("Ben", "c3"),
+        ledger.connect("Anna", "c4"),  # over from another connection, which was not lost
+        ledger.rename("Ben", "Bert"),
+        ledger.connect("Bert", ""),
+    )
+    running = folded(*written)
+    assert running.tables[1].losses == [0, 2]
+    again = (*records(running), ledger.connect("Anna", ""))  # being away is no loss, losing is
+    assert folded(*again).tables[1].losses == [1, 2]
+    assert folded(*again, ledger.begin(1, 60, 1.0)).tables[1].losses == [0, 0]
 
 
 def test_who_takes_the_name_of_somebody_is_not_taken_for_them() -> None:

@@ -512,6 +512,60 @@ def test_a_journal_that_cannot_be_read_is_said_and_not_fatal(tmp_path: Path, cap
     assert "what was being played is lost" in caplog.text
 
 
+# How often a connection was lost.
+
+
+async def loses_and_comes_back(place: Place, ben: Person, anna: Person, code: str) -> Person:
+    ben.hangs_up()
+    await anna.reads("* Ben has lost the connection")
+    back = await comes_back(place, "Ben", code)
+    await anna.reads("* Ben is back.\n")
+    return back
+
+
+@pytest.mark.parametrize("lives_before", [1, 2], ids=["as it happened", "from the fewest records"])
+async def test_the_third_lost_connection_forfeits_though_our_restart_came_between(
+    autojump_clock, lives, lives_before
+) -> None:
+    async with lives.life(crash=True) as place:
+        anna, ben = await begin(place)
+        codes = {"Anna": code_of(anna), "Ben": code_of(ben)}
+        ben = await loses_and_comes_back(place, ben, anna, codes["Ben"])
+        await loses_and_comes_back(place, ben, anna, codes["Ben"])
+    for _ in range(lives_before - 1):
+        async with lives.life(crash=True):
+            pass
+    async with lives.life() as place:
+        ben = await comes_back(place, "Ben", codes["Ben"])
+        anna = await comes_back(place, "Anna", codes["Anna"])
+        await ben.reads(PROMPT)
+        anna.hangs_up()  # for the first time: what our restarts have cut is not counted
+        await ben.reads("* Anna has lost the connection")
+        anna = await comes_back(place, "Anna", codes["Anna"])
+        await ben.reads("* Anna is back.\n")
+        ben.hangs_up()
+        told = await anna.reads("* Player 2 has left the duel. Player 1 wins!\n")
+        assert "lost the connection" not in told
+
+
+async def test_what_was_lost_in_the_last_duel_does_not_count_after_a_restart(
+    autojump_clock, lives
+) -> None:
+    async with lives.life(crash=True, best_of=3) as place:
+        anna, ben = await begin(place)
+        codes = {"Anna": code_of(anna), "Ben": code_of(ben)}
+        for _ in range(2):
+            ben = await loses_and_comes_back(place, ben, anna, codes["Ben"])
+        await anna.types("resign")
+        await anna.reads("Game Start!")
+    async with lives.life(best_of=3) as place:
+        anna = await comes_back(place, "Anna", codes["Anna"])
+        ben = await comes_back(place, "Ben", codes["Ben"])
+        await anna.reads("* Ben is back.\n")
+        for _ in range(2):
+            ben = await loses_and_comes_back(place, ben, anna, codes["Ben"])
+
+
 # What people remember, watch and type.
 
 
