@@ -334,6 +334,7 @@ class Hall:
         for player in people(table.sides):
             if player.connection is None and self.is_here(player):
                 del self._players[player.key]
+                self.matchmaker.has_left(player)
                 self.memory.left(player)
                 player.forget()
 

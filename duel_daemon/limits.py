@@ -1,4 +1,4 @@
-"""How much strangers may take: connections per address, lines a second, lines in the log.
+"""How much people may take: connections per address, lines a second, lines in the log, patience.
 
 Pure counting, the time handed in; what is refused, delayed or left unsaid is done elsewhere.
 Every table here has a bound, so that no number of strangers can make it grow.
@@ -8,6 +8,7 @@ import enum
 import ipaddress
 import math
 from itertools import islice
+from typing import Generic, TypeVar
 
 import attrs
 
@@ -281,6 +282,40 @@ class LineRate:
         self._whole_at = whole_at = whole_at + self._line_seconds
         wait = whole_at - now - self._burst_seconds
         return wait if wait > ROUNDING_SECONDS else 0.0
+
+
+# The patience of others.
+
+P = TypeVar("P")
+
+
+@attrs.define(eq=False)
+class SoOften(Generic[P]):
+    """Each may do a thing so many times in so many seconds. Whoever leaves is to be forgotten."""
+
+    times: int
+    seconds: float
+    _done_at: dict[P, tuple[float, ...]] = attrs.field(factory=dict, init=False)
+    """The last times of each, the longest ago first."""
+
+    def take(self, who: P, now: float) -> float:
+        """Count it once more, and return 0.0; or, if that is too often, the seconds to wait."""
+        done_at = self._done_at.get(who) or (-math.inf,) * self.times
+        wait = done_at[0] + self.seconds - now
+        if wait > 0.0:
+            return wait
+        self._done_at[who] = (*done_at[1:], now)
+        return 0.0
+
+    def give_back(self, who: P) -> None:
+        """The last time does not count."""
+        self._done_at[who] = (-math.inf, *self._done_at[who][:-1])
+
+    def forget(self, who: P) -> None:
+        self._done_at.pop(who, None)
+
+    def __len__(self) -> int:
+        return len(self._done_at)
 
 
 # The log.

@@ -12,13 +12,19 @@ from collections.abc import Callable, Iterable
 import attrs
 import trio
 
+from duel_daemon.limits import SoOften
 from duel_daemon.lobby import Challenge, Lobby
 from duel_daemon.memory import Memory
+from duel_daemon.narrator import seconds
 from duel_daemon.player import Player
 from duel_daemon.settings import Settings
 from duel_daemon.terms import Terms, Wish
 
 LONELY_SECONDS = 30.0  # of waiting, then practice is mentioned, once
+
+# How often somebody may ask others for a game and come to none: so many times in so long.
+ASKED_TIMES = 4
+ASKED_SECONDS = 60.0
 
 
 @attrs.define(eq=False)
@@ -33,6 +39,11 @@ class Matchmaker:
     lobby: Lobby[Player] = attrs.field(factory=Lobby, init=False)
     rematches: dict[Player, Player] = attrs.field(factory=dict, init=False)
     """Who has said `rematch`, and to whom."""
+    _asked: SoOften[Player] = attrs.field(init=False)
+
+    @_asked.default
+    def _nobody_has_asked(self) -> SoOften[Player]:
+        return SoOften(ASKED_TIMES, ASKED_SECONDS)
 
     # Looking for anybody.
 
@@ -105,7 +116,17 @@ class Matchmaker:
 
     # Asking somebody.
 
+    def _may_ask(self, player: Player) -> bool:
+        """Nobody can flood another by asking and taking it back; whoever tries, reads so."""
+        wait = self._asked.take(player, trio.current_time())
+        if wait:
+            again = seconds(math.ceil(wait))
+            player.house(f"You have asked {ASKED_TIMES} times in a minute. Ask again in {again}.")
+        return not wait
+
     def challenge(self, player: Player, other: Player, wish: Wish) -> None:
+        if not self._may_ask(player):
+            return
         replaced = self.lobby.challenge(player, other, wish)
         if replaced is not None and replaced.challenged is not other:
             self._tell_taken_back(replaced)
@@ -127,6 +148,8 @@ class Matchmaker:
         return challenge if challenge is not None and challenge.challenged is other else None
 
     def ask_for_rematch(self, player: Player, opponent: Player) -> None:
+        if not self._may_ask(player):
+            return
         self.rematches[player] = opponent
         player.house(f"You ask {opponent.name} for a rematch.")
         yes = "accept" if opponent.is_practising else "rematch"
@@ -197,12 +220,16 @@ class Matchmaker:
 
     # Nothing is open any more; whoever waited for an answer hears why.
 
-    def are_seated(self, *pair: Player) -> None:
-        for player in pair:
-            self._drop(player, "plays with somebody else now", but=pair)
+    def are_seated(self, one: Player, other: Player) -> None:
+        for asking, asked in ((one, other), (other, one)):
+            if self.wants_rematch(asking, asked) or self.challenge_between(asking, asked):
+                self._asked.give_back(asking)  # they were welcome to ask
+        for player in (one, other):
+            self._drop(player, "plays with somebody else now", but=(one, other))
 
     def has_left(self, player: Player) -> None:
         self._drop(player, "has left")
+        self._asked.forget(player)
 
     def _drop(self, player: Player, why: str, but: Iterable[Player] = ()) -> None:
         self.rematches.pop(player, None)

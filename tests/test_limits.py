@@ -13,6 +13,7 @@ from duel_daemon.limits import (
     GateLimits,
     LineRate,
     OncePer,
+    SoOften,
     Why,
     address_key,
     networks,
@@ -489,6 +490,50 @@ def test_nobody_waits_longer_than_for_one_line(pauses: list[float]) -> None:
         wait = rate.take(now)
         assert wait <= 0.25 + 1e-6
         now += wait
+
+
+# The patience of others.
+
+
+def test_a_thing_can_be_done_so_often_and_then_again_when_the_first_time_is_long_ago() -> None:
+    often: SoOften[str] = SoOften(3, 60)
+    assert [often.take("Anna", NOW + second) for second in (0, 10, 20)] == [0, 0, 0]
+    assert [often.take("Anna", NOW + second) for second in (20, 59, 60, 61)] == [40, 1, 0, 9]
+
+
+def test_one_who_did_it_too_often_costs_another_nothing() -> None:
+    often: SoOften[str] = SoOften(1, 60)
+    assert [often.take(name, NOW) for name in ("Anna", "Anna", "Ben")] == [0, 60, 0]
+
+
+def test_what_is_given_back_does_not_count_and_what_was_before_does() -> None:
+    often: SoOften[str] = SoOften(2, 60)
+    often.take("Anna", NOW)
+    for second in range(1, 50):
+        assert often.take("Anna", NOW + second) == 0
+        often.give_back("Anna")
+    assert [often.take("Anna", NOW + 50), often.take("Anna", NOW + 50)] == [0, 10]
+
+
+def test_whoever_is_forgotten_leaves_nothing() -> None:
+    often: SoOften[str] = SoOften(1, 60)
+    often.take("Anna", NOW)
+    often.forget("Anna")
+    often.forget("Ben")
+    assert len(often) == 0
+    assert often.take("Anna", NOW) == 0
+
+
+@given(st.lists(st.tuples(st.sampled_from("AB"), st.floats(0, 30)), max_size=200))
+def test_in_no_stretch_of_that_length_it_is_done_more_often(asked: list[tuple[str, float]]) -> None:
+    often: SoOften[str] = SoOften(4, 60)
+    now, done = NOW, []
+    for who, pause in asked:
+        now += pause
+        if not often.take(who, now):
+            done.append((who, now))
+    for who, start in done:
+        assert sum(each == who and 0 <= at - start < 59.999 for each, at in done) <= 4
 
 
 # The log.

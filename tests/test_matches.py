@@ -11,6 +11,7 @@ import trio
 from kit import PROMPT, QUIET, Person, Place, open_house
 
 from duel_daemon.listening import listen
+from duel_daemon.matchmaker import ASKED_SECONDS, ASKED_TIMES
 from duel_daemon.server import Server
 from duel_daemon.settings import Settings
 from duel_daemon.table import PAUSE_SECONDS
@@ -352,6 +353,61 @@ async def test_a_withdrawn_challenge_cannot_be_accepted(autojump_clock) -> None:
         await ben.reads("* They have not asked you for a game.\n")
 
 
+ENOUGH = "* You have asked 4 times in a minute. Ask again in "
+
+
+async def test_nobody_is_flooded_with_challenges_that_are_taken_back(autojump_clock) -> None:
+    async with open_house() as place:
+        anna, ben = await place.lobby("Anna", "Ben")
+        began = trio.current_time()
+        for _ in range(100):
+            await anna.types("challenge Ben")
+            await trio.sleep(0.5)
+            await anna.types("withdraw")
+            await trio.sleep(0.5)
+        took = trio.current_time() - began
+        text = await ben.reads_for(0.1)
+        assert text.count("Anna challenges you") == text.count("Anna has taken") == 2 * ASKED_TIMES
+        assert ASKED_SECONDS < took < 2 * ASKED_SECONDS
+
+
+async def test_who_asks_too_often_is_told_when_to_ask_again(autojump_clock) -> None:
+    async with open_house() as place:
+        anna, ben, cleo = await place.lobby("Anna", "Ben", "Cleo")
+        for name in ("Ben", "Cleo", "Ben", "Cleo"):  # each takes the one before back
+            await anna.types(f"challenge {name}")
+            await anna.reads(f"* You challenge {name}: ")
+        await anna.types("challenge Ben")
+        await anna.reads(f"{ENOUGH}60 seconds.\n")
+        await trio.sleep(ASKED_SECONDS - 1.5)
+        await anna.types("challenge Ben")
+        await anna.reads(f"{ENOUGH}2 seconds.\n")
+        await trio.sleep(1)
+        await anna.types("challenge Ben")
+        await anna.reads(f"{ENOUGH}1 second.\n")
+        assert (await ben.reads_for(0.1)).endswith("* Anna has taken the challenge back.\n")
+        await ben.types("challenge Anna")  # others can ask as before, and Cleo can still accept
+        await anna.reads("* Ben challenges you: ")
+        await cleo.types("accept")
+        await both_read(anna, cleo, "* Your opponent is ")
+        await ben.reads("* Anna plays with somebody else now.\n")
+
+
+async def test_a_challenge_may_be_made_again_after_a_while(autojump_clock) -> None:
+    async with open_house() as place:
+        anna, ben = await place.lobby("Anna", "Ben")
+        for _ in range(ASKED_TIMES):
+            await anna.types("challenge Ben")
+            await ben.reads("Type accept or decline.\n")
+            await ben.types("decline")
+            await anna.reads("* Ben declines your challenge.\n")
+        await anna.types("challenge Ben")
+        await anna.reads(ENOUGH)
+        await trio.sleep(ASKED_SECONDS)
+        await anna.types("challenge Ben")
+        await ben.reads("Type accept or decline.\n")
+
+
 async def test_a_new_challenge_replaces_the_old_one(autojump_clock) -> None:
     async with open_house() as place:
         anna, ben, cleo = await place.lobby("Anna", "Ben", "Cleo")
@@ -479,6 +535,35 @@ async def test_a_wish_for_a_rematch_can_be_taken_back(autojump_clock) -> None:
         await ben.reads("* Anna no longer asks for a rematch.\n")
         await ben.types("rematch")
         await ben.reads("* You ask Anna for a rematch.\n")
+
+
+async def test_nobody_is_flooded_with_wishes_for_a_rematch(autojump_clock) -> None:
+    async with open_house() as place:
+        anna, ben = await finished_duel(place)
+        for _ in range(20):
+            await anna.types("rematch")
+            await trio.sleep(0.5)
+            await anna.types("withdraw")
+            await trio.sleep(0.5)
+        await anna.reads(ENOUGH)
+        text = await ben.reads_for(0.1)
+        assert text.count("Anna asks") == text.count("no longer asks") == ASKED_TIMES
+
+
+async def test_whoever_is_answered_with_a_game_may_ask_as_often_as_they_like(
+    autojump_clock,
+) -> None:
+    async with open_house() as place:
+        anna, ben = await finished_duel(place)
+        began = trio.current_time()
+        for word in ("rematch", "challenge Ben") * (ASKED_TIMES + 1):
+            await anna.types(word)
+            await ben.reads("or decline.\n")
+            await ben.types("accept")
+            await both_read(anna, ben, "* Your opponent is ")
+            await ben.types("resign")
+            await both_read(anna, ben, "* Next: ")
+        assert trio.current_time() < began + ASKED_SECONDS
 
 
 async def test_no_rematch_with_somebody_who_is_gone_or_busy(autojump_clock) -> None:

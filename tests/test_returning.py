@@ -389,6 +389,22 @@ async def test_whoever_is_here_can_resign_while_the_other_is_away(autojump_clock
         assert not place.server.hall.is_taken("ben")
 
 
+async def test_whoever_has_asked_and_is_away_in_the_end_is_forgotten(
+    autojump_clock, settings
+) -> None:
+    async with open_house(**settings) as place:
+        anna, ben = await place.lobby("Anna", "Ben")
+        await anna.types("challenge Ben")
+        await ben.reads("Type accept or decline.\n")
+        await ben.types("accept")
+        await ben.reads("* Your opponent is")
+        anna.hangs_up()
+        await ben.reads("* Anna has lost the connection")
+        await ben.types("resign")
+        await ben.reads("* Next: play,")
+        assert len(place.server.hall.matchmaker._asked) == 0
+
+
 async def test_where_no_seat_is_kept_no_code_is_given(autojump_clock) -> None:
     async with open_house(return_seconds=0) as place:
         anna, ben = await place.pair()

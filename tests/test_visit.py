@@ -33,6 +33,7 @@ async def all_is_empty(place):
         hall.tables,
         hall.matchmaker.rematches,
         hall.matchmaker.lobby.offers(),
+        hall.matchmaker._asked,
         server.door.inside,
     )
     tasks = (server._nursery.child_tasks, hall.nursery.child_tasks)
