@@ -27,6 +27,10 @@ ASKED_TIMES = 4
 ASKED_SECONDS = 60.0
 
 
+def _so_often() -> SoOften[Player]:
+    return SoOften(ASKED_TIMES, ASKED_SECONDS)
+
+
 @attrs.define(eq=False)
 class Matchmaker:
     """The offers, the challenges, and the rematches that are asked for."""
@@ -39,11 +43,9 @@ class Matchmaker:
     lobby: Lobby[Player] = attrs.field(factory=Lobby, init=False)
     rematches: dict[Player, Player] = attrs.field(factory=dict, init=False)
     """Who has said `rematch`, and to whom."""
-    _asked: SoOften[Player] = attrs.field(init=False)
-
-    @_asked.default
-    def _nobody_has_asked(self) -> SoOften[Player]:
-        return SoOften(ASKED_TIMES, ASKED_SECONDS)
+    _asked: SoOften[Player] = attrs.field(factory=_so_often, init=False)
+    _called: SoOften[Player] = attrs.field(factory=_so_often, init=False)
+    """Who waits and has called others back from their practice."""
 
     # Looking for anybody.
 
@@ -87,7 +89,7 @@ class Matchmaker:
         self.pair(opponent, theirs, player, wish)
         return True
 
-    def _wait(self, player: Player, wish: Wish, practising: Iterable[Player]) -> None:
+    def _wait(self, player: Player, wish: Wish, practising: list[Player]) -> None:
         self.lobby.offer(player, wish)
         self.memory.offered(player, wish)
         player.house(f"Waiting for an opponent: {wish.text}.")
@@ -96,7 +98,10 @@ class Matchmaker:
         patience = player.peer.patience
         patience.deadline = min(patience.deadline, self.lonely_due(player))
 
-    def _call_back(self, practising: Iterable[Player], waiting: Player) -> None:
+    def _call_back(self, practising: list[Player], waiting: Player) -> None:
+        """But not each time: nobody can flood them by looking, stopping and looking again."""
+        if not practising or self._called.take(waiting, trio.current_time()):
+            return
         for player in practising:
             player.house(
                 f"{waiting.name} is here for the game you wait for.",
@@ -230,6 +235,7 @@ class Matchmaker:
     def has_left(self, player: Player) -> None:
         self._drop(player, "has left")
         self._asked.forget(player)
+        self._called.forget(player)
 
     def _drop(self, player: Player, why: str, but: Iterable[Player] = ()) -> None:
         self.rematches.pop(player, None)

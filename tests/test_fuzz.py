@@ -569,9 +569,9 @@ class House:
         hall, door = self.hall, self.door
         for left in (
             hall._players, hall.tables, hall.matchmaker.rematches, hall.matchmaker.lobby.offers(),
-            hall.matchmaker.lobby._challenges, hall.matchmaker._asked, hall.nursery.child_tasks,
-            door.inside, door._unnamed, door._gate._connected, hall.memory._over,
-            hall.memory._undone, self.server._nursery.child_tasks,
+            hall.matchmaker.lobby._challenges, hall.matchmaker._asked, hall.matchmaker._called,
+            hall.nursery.child_tasks, door.inside, door._unnamed, door._gate._connected,
+            hall.memory._over, hall.memory._undone, self.server._nursery.child_tasks,
         ):  # fmt: skip
             assert not left, left
 

@@ -8,6 +8,7 @@ import trio
 from kit import PROMPT, Person, open_house
 from test_sage import allowed, brute_force
 
+from duel_daemon.matchmaker import ASKED_SECONDS, ASKED_TIMES
 from duel_daemon.opponents import Strength
 from duel_daemon.review import Verdict
 from duel_daemon.rulebooks import SHELF, RuleBook
@@ -119,6 +120,29 @@ async def test_the_thirty_seconds_are_those_of_the_waiting(autojump_clock) -> No
         await anna.types("play")
         assert "Nobody yet" not in await anna.reads_for(29)
         assert "Nobody yet" in await anna.reads_for(2)
+
+
+@pytest.mark.parametrize("words", [("stop", "play"), ("practice", "resign")])
+async def test_nobody_floods_who_practises_by_coming_and_going(words, autojump_clock) -> None:
+    async with open_house(turn_seconds=0) as place:
+        anna = await place.comes_as("Anna")
+        await anna.types("practice first")
+        await anna.reads(PROMPT)
+        ben = await place.comes_as("Ben")
+        for _ in range(20):
+            for word in words:
+                await ben.types(word)
+                await trio.sleep(0.5)
+        assert (await anna.reads_for(0.1)).count("Ben is here") == ASKED_TIMES
+        await trio.sleep(ASKED_SECONDS)
+        for word in words:
+            await ben.types(word)
+        await anna.reads("* Ben is here for the game you wait for.\n")
+        await anna.types("accept")
+        await anna.reads("* Your opponent is Ben.\n")
+        await ben.types("quit")
+        await anna.reads("Player 1 wins!\n")
+        assert len(place.server.hall.matchmaker._called) == 0
 
 
 async def test_a_practising_player_keeps_the_place_and_is_asked_when_an_opponent_comes(

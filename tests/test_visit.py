@@ -34,6 +34,7 @@ async def all_is_empty(place):
         hall.matchmaker.rematches,
         hall.matchmaker.lobby.offers(),
         hall.matchmaker._asked,
+        hall.matchmaker._called,
         server.door.inside,
     )
     tasks = (server._nursery.child_tasks, hall.nursery.child_tasks)
