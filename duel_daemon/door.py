@@ -36,6 +36,7 @@ class Door:
     _inside: set[Peer] = attrs.field(factory=set, init=False)
     _unnamed: dict[Peer, None] = attrs.field(factory=dict, init=False)
     """Those who came first, first."""
+    _named: set[Peer] = attrs.field(factory=set, init=False)
     _refused_at: float = attrs.field(default=-math.inf, init=False)
     _said: OncePer = attrs.field(factory=OncePer, init=False)
 
@@ -104,15 +105,22 @@ class Door:
             longest.send_away(house(CROWDED), hurried=True)  # they count as long as they are here
 
     def is_named(self, peer: Peer) -> None:
+        """Said once of each who gives a name or comes back to one."""
         self._unnamed.pop(peer, None)
+        self._named.add(peer)
+        self._gate.named(peer.address)
 
     def left(self, peer: Peer) -> None:
         """Somebody is gone; whoever did what no person does is remembered for a while."""
         self._inside.discard(peer)
         self._unnamed.pop(peer, None)
         self._gate.left(peer.address)
-        if (offence := peer.offence) is not None:
-            self._gate.offend(peer.address, trio.current_time(), offence.weight)
+        now, offence = trio.current_time(), peer.offence
+        if peer in self._named:
+            self._named.discard(peer)
+            self._gate.unnamed(peer.address, now, was_person=offence is None)
+        if offence is not None:
+            self._gate.offend(peer.address, now, offence.weight)
             self.log_once(logging.INFO, offence.text, "%s, from %s, is no player: %s",
                           peer.ident, peer.address, offence.text)  # fmt: skip
 

@@ -19,6 +19,8 @@ IPV6_PREFIX = 64  # what one household or school gets: a machine can take any ad
 MINUTE_SECONDS = 60.0
 ROUNDING_SECONDS = 1e-6  # sums of floating point times are right to this, and better
 
+OPEN_SECONDS = 10.0  # between two waits, for whoever else is at the address
+
 LOOKED_AT = 16  # of the least recently seen, to find one to forget
 
 LOG_KINDS = 256  # lines per interval at most; a log that says more is not read either
@@ -30,7 +32,9 @@ LOG_KINDS = 256  # lines per interval at most; a log that says more is not read 
 def address_key(address: str) -> str:
     """Who counts as the same stranger: an IPv4 address, or the /64 of an IPv6 address.
 
-    What is no address (a Unix socket has none) is its own key.
+    But all link-local addresses have one /64, however many machines are on the LAN: each of them
+    counts on its own, whatever interface it came by. What is no address (a Unix socket has none)
+    is its own key.
     """
     return _key(address, _parsed(address))
 
@@ -45,7 +49,7 @@ def _parsed(address: str) -> Address | None:
 
 
 def _key(address: str, parsed: Address | None) -> str:
-    if isinstance(parsed, ipaddress.IPv6Address):
+    if isinstance(parsed, ipaddress.IPv6Address) and not parsed.is_link_local:
         return str(ipaddress.IPv6Network((parsed, IPV6_PREFIX), strict=False))
     return str(parsed or address)
 
@@ -101,8 +105,14 @@ class Refusal:
 class GateLimits:
     """How many connections an address may have, what offenders wait, and who is exempt from that.
 
-    The first few offences cost nothing, because a whole class can sit behind one address with a
-    single joker among them; then the wait doubles with each, up to the longest.
+    The first few offences cost nothing; then the wait doubles with each, up to the longest.
+
+    A whole class can sit behind one address with a single joker among them, and nothing tells the
+    joker's next connection from a pupil's. So whoever has a name speaks for the address: while
+    they are here, and so long after as they may come back, nobody there waits, and each of them
+    adds as many new connections a minute as a strange address has: one joker, busy as he may be,
+    cannot use up the share of all. Where nobody has a name yet, the door is open for a while
+    between two waits, and the first who gives one opens it for the rest.
     """
 
     per_address: int = 40
@@ -110,6 +120,7 @@ class GateLimits:
     trusted: tuple[Network, ...] = ()
     free_offences: int = 4
     longest_wait_seconds: float = 64.0  # 0: nobody waits
+    return_seconds: float = 60.0  # so long, and whoever has gone does not speak for the address
     offence_seconds: float = 60.0  # so long, and one is forgiven
     known_addresses: int = 4096  # that are remembered without being connected: about 1 MB
 
@@ -129,6 +140,8 @@ class _Past:
     counted_at: float = -math.inf
     """When the offences were so many; since then they have been forgiven little by little."""
     wait_until: float = -math.inf
+    named_until: float = -math.inf
+    """So long somebody who had a name and has gone may come back."""
 
     def offences_at(self, now: float, limits: GateLimits) -> float:
         forgiven = (now - self.counted_at) / limits.offence_seconds
@@ -146,6 +159,8 @@ class Gate:
     limits: GateLimits = GateLimits()
     """May be replaced at any time."""
     _connected: dict[str, int] = attrs.field(factory=dict, init=False)
+    _named: dict[str, int] = attrs.field(factory=dict, init=False)
+    """Those of the connected who have a name."""
     _pasts: dict[str, _Past] = attrs.field(factory=dict, init=False)
     """The least recently seen first."""
 
@@ -167,10 +182,19 @@ class Gate:
 
     def left(self, address: str) -> None:
         """Somebody who was admitted has gone."""
+        _take_one(self._connected, address_key(address))
+
+    def named(self, address: str) -> None:
+        """Somebody who is connected has a name; before they are told to `left`, to `unnamed`."""
         key = address_key(address)
-        count = self._connected.pop(key, 0) - 1
-        if count > 0:
-            self._connected[key] = count
+        self._named[key] = self._named.get(key, 0) + 1
+
+    def unnamed(self, address: str, now: float, *, was_person: bool = True) -> None:
+        """Somebody with a name is going, and may come back; not so whoever was no person."""
+        key = address_key(address)
+        _take_one(self._named, key)
+        if was_person:
+            self._past(key, now).named_until = now + self.limits.return_seconds
 
     def offend(self, address: str, now: float, weight: float = 1.0) -> None:
         """Somebody at this address, connected or not, did what no person does."""
@@ -195,16 +219,18 @@ class Gate:
     def _refusal(self, key: str, now: float) -> Refusal | None:
         limits = self.limits
         past = self._past(key, now)
+        named = self._named.get(key, 0) or int(now < past.named_until)
         wait = min(past.wait_until - now, limits.longest_wait_seconds)
-        if wait > 0:  # not an offence itself: else whoever retries would never get in
+        if wait > 0 and not named:  # not an offence itself: else whoever retries would never get in
             return _refused(Why.OFFENDER, wait)
         if self._connected.get(key, 0) >= limits.per_address:
             return _refused(Why.AT_ONCE, limits.per_address)  # nor is this: the class is large
-        step = MINUTE_SECONDS / limits.new_per_minute
+        per_minute = limits.new_per_minute * (1 + named)
+        step = MINUTE_SECONDS / per_minute
         refilled_at = max(past.refilled_at, now) + step
         if refilled_at - now > MINUTE_SECONDS + ROUNDING_SECONDS:
             self._add_offence(past, now, 1.0)
-            return _refused(Why.TOO_FAST, limits.new_per_minute)
+            return _refused(Why.TOO_FAST, per_minute)
         past.refilled_at = refilled_at
         return None
 
@@ -212,7 +238,8 @@ class Gate:
         limits = self.limits
         past.offences = min(limits.most_offences, past.offences_at(now, limits) + weight)
         past.counted_at = now
-        if past.offences > limits.free_offences:
+        is_open = past.wait_until <= now < past.wait_until + OPEN_SECONDS
+        if past.offences > limits.free_offences and not is_open:
             past.wait_until = now + 2.0 ** (past.offences - limits.free_offences)
 
     def _past(self, key: str, now: float) -> _Past:
@@ -230,6 +257,12 @@ class Gate:
         oldest = islice(self._pasts.items(), LOOKED_AT)
         key, _ = min(oldest, key=lambda item: item[1].offences_at(now, self.limits))
         del self._pasts[key]
+
+
+def _take_one(counts: dict[str, int], key: str) -> None:
+    count = counts.pop(key, 0) - 1
+    if count > 0:
+        counts[key] = count
 
 
 def _refused(why: Why, number: float) -> Refusal:

@@ -142,17 +142,21 @@ class Settings:
     max_unnamed: int = live(LIMITS, whole(1, 100_000), 100, "of them without a name yet",
         "One more, and whoever has had the longest time to give one makes room.")
     per_address: int = live(LIMITS, whole(1, 100_000), 40, "connections from one address at once",
-        "A whole class can sit behind one address. Of IPv6 addresses, a /64 counts as one.")
+        "A whole class can sit behind one address. Of IPv6 addresses, a /64 counts as one; "
+        "link-local ones (fe80::) count each.")
     new_per_minute: int = live(LIMITS, whole(1, 1_000_000), 120,
         "new ones a minute from one address",
-        "A class comes back all at once when the Wi-Fi does; a scanner does not stop there.")
+        "A class comes back all at once when the Wi-Fi does; a scanner does not stop there. As "
+        "many again for everybody there who has a name: one joker must not use up a class's share.")
     free_offences: int = live(LIMITS, whole(0, 1000), 4, "offences that cost an address nothing",
         "An offence is what no player does: another protocol, too many new connections, wrong "
         "codes, no name in time. A class behind one address may have a joker in it. What is "
         "connected is never touched.")
     longest_wait_seconds: float = live(LIMITS, seconds(2, 86400, or_zero=True), 64,
         "the longest wait for more offences",
-        "For new connections of that address. The first is 2 s, each more doubles it. 0: none.")
+        "For new connections of that address. The first is 2 s, each more doubles it. 0: none. "
+        "Nobody waits where somebody has a name, or had one within return_seconds: a joker must "
+        "not lock out the class.")
     offence_seconds: float = live(LIMITS, seconds(1, 86400), 60, "an offence is forgiven after",
         "One at a time: the worst offender is a stranger like any other after ten minutes.")
     known_addresses: int = live(LIMITS, whole(16, 1_000_000), 4096, "addresses remembered for this",

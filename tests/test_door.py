@@ -22,7 +22,7 @@ from duel_daemon import limits
 from duel_daemon.archivist import Archivist
 from duel_daemon.door import REFUSING_SECONDS
 from duel_daemon.journal import Journal
-from duel_daemon.limits import GateLimits
+from duel_daemon.limits import OPEN_SECONDS, GateLimits
 from duel_daemon.listening import listen
 from duel_daemon.memory import Memory
 from duel_daemon.server import Server
@@ -103,6 +103,8 @@ def reconfigure(place: Place, **changed) -> None:
 def counters(place: Place) -> list[int]:
     """Everything the door counts of those who are here."""
     door = place.server.door
+    assert door._named <= door.inside
+    assert sum(door._gate._named.values()) == len(door._named)
     return [len(door.inside), len(door._unnamed), len(door._gate._connected)]
 
 
@@ -329,7 +331,7 @@ async def test_repeat_offenders_wait_longer_and_longer(autojump_clock, offends):
             assert refused
             assert await is_admitted(place, THERE)
             waits.append(int(refused[1]))
-            await trio.sleep(waits[-1])
+            await trio.sleep(waits[-1] + OPEN_SECONDS)
         assert waits == sorted(waits)
         assert waits[0] < waits[-1] <= 64
 
@@ -363,8 +365,59 @@ async def test_an_offenders_neighbour_who_is_here_plays_on(autojump_clock):
         await anna.reads(PROMPT)
         for _ in range(30):
             await speaks_http(place, HERE)
-        assert not await is_admitted(place)
         await play_on(anna, ben, "30")
+        assert await is_admitted(place)  # nor is the class locked out by its joker
+        assert await is_admitted(place, THERE)
+
+
+async def test_through_a_storm_of_jokes_a_lost_pupil_comes_back_with_the_code(autojump_clock):
+    async with open_house(return_seconds=60, new_per_minute=120) as place:
+        anna = await comes_as(place, "Anna", HERE)
+        ben = await comes_as(place, "Ben", THERE)
+        await ben.reads_for(0.1)
+        code = re.search(r"Ben \w{4}-\w{4}", ben.screen)[0]
+        ben.hangs_up()
+        await anna.reads("* Ben has lost the connection")
+        for _ in range(100):
+            await speaks_http(place, THERE)
+            await trio.sleep(0.5)
+        back = comes(place, THERE)
+        await back.types(code)
+        await back.reads("* You play Anna")
+
+
+async def test_after_the_class_has_gone_the_joker_waits_like_any_other(autojump_clock):
+    async with open_house(return_seconds=30) as place:
+        anna = await comes_as(place, "Anna")
+        again = await comes_as(place, "Ben")
+        for _ in range(2 * FREE):
+            await speaks_http(place, HERE)
+            await trio.testing.wait_all_tasks_blocked()
+        for person in (anna, again):
+            await person.types("quit")
+            await person.reads_to_the_end()
+            person.hangs_up()
+        await trio.sleep(2)
+        assert await is_admitted(place)
+        await trio.sleep(30)
+        await speaks_http(place, HERE)
+        await trio.testing.wait_all_tasks_blocked()
+        assert WAITS.fullmatch(await refusal(place))
+        assert place.server.door._gate._named == {}
+        assert not place.server.door._named
+
+
+async def test_a_guest_who_turns_out_to_be_a_machine_speaks_for_nobody(autojump_clock):
+    async with open_house(return_seconds=60) as place:
+        for _ in range(FREE // 2 + 1):
+            person = comes(place)
+            await person.types("")
+            await person.reads("* Welcome, ")
+            await person.send(b"x" * 70_000)
+            await person.reads_to_the_end()
+            person.hangs_up()
+            await trio.testing.wait_all_tasks_blocked()
+        assert WAITS.fullmatch(await refusal(place))
 
 
 # Trusted addresses.

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -9,9 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from duel_daemon.limits import (
+    OPEN_SECONDS,
     Gate,
     GateLimits,
     LineRate,
+    Offence,
     OncePer,
     SoOften,
     Why,
@@ -53,8 +56,12 @@ def offend(gate: Gate, times: int, address: str = HERE, now: float = NOW) -> Non
         ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
         ("2001:db8:1:2::", "2001:db8:1:2::/64"),
         ("2001:0DB8:1:2:ffff:ffff:ffff:ffff", "2001:db8:1:2::/64"),
-        ("fe80::1%eth0", "fe80::/64"),
-        ("fe80::2%3", "fe80::/64"),
+        ("fe80::1%eth0", "fe80::1"),  # a LAN is not one stranger
+        ("fe80::1%3", "fe80::1"),
+        ("fe80::2%3", "fe80::2"),
+        ("febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff"),
+        ("fec0::1", "fec0::/64"),
+        ("fd00::1", "fd00::/64"),
         ("::ffff:10.0.0.1%lo", "10.0.0.1"),
         ("::1", "::/64"),
         ("", ""),
@@ -303,6 +310,133 @@ def test_the_neighbour_of_an_offender_comes_in() -> None:
     assert why(gate, THERE) is None
 
 
+def test_between_two_waits_the_door_is_open_for_a_while() -> None:
+    gate = Gate()
+    offend(gate, FREE + 1)
+    offend(gate, 1, now=NOW + 2)
+    assert why(gate, now=NOW + 2) is None
+    offend(gate, 1, now=NOW + 2 + OPEN_SECONDS - 0.1)
+    assert why(gate, now=NOW + 2 + OPEN_SECONDS - 0.1) is None
+    offend(gate, 1, now=NOW + 2 + OPEN_SECONDS)
+    assert waits(gate, NOW + 2 + OPEN_SECONDS) > 8  # what was done meanwhile is counted
+
+
+def test_while_the_wait_lasts_more_offences_make_it_longer() -> None:
+    """They come from connections that were there before."""
+    gate = Gate()
+    offend(gate, FREE + 2)
+    offend(gate, 1, now=NOW + 1)
+    assert waits(gate, NOW + 1) == 8
+
+
+# The gate: a class behind one address, with a joker in it.
+
+
+def joke(gate: Gate, now: float) -> None:
+    """One request of a web browser, if it is let in."""
+    if gate.admit(HERE, now) is None:
+        gate.left(HERE)
+        gate.offend(HERE, now, Offence.OTHER_PROTOCOL.weight)
+
+
+def pupils_let_in(gate: Gate, jokes_every: float, *, stay: bool) -> list[bool]:
+    """Half an hour of a joker who never stops, and of a pupil who tries every 7 seconds.
+
+    `stay`: the first who comes in gives a name, and is there from then on.
+    """
+    tries = int(1800 / jokes_every)
+    jokes = [(NOW + jokes_every * number, False) for number in range(tries)]
+    honest = [(NOW + 5 + 7 * number, True) for number in range(257)]
+    came: list[bool] = []
+    for now, is_honest in sorted(jokes + honest):
+        if not is_honest:
+            joke(gate, now)
+            continue
+        came.append(gate.admit(HERE, now) is None)
+        if came[-1] and stay and not any(came[:-1]):
+            gate.named(HERE)
+        elif came[-1]:
+            gate.left(HERE)
+    return came
+
+
+def a_class(people: int) -> Gate:
+    gate = Gate()
+    for _ in range(people):
+        assert gate.admit(HERE, NOW - 600) is None
+        gate.named(HERE)
+    return gate
+
+
+@pytest.mark.parametrize(("people", "jokes_every"), [(1, 0.5), (2, 0.25), (20, 0.05)])
+def test_a_joker_does_not_lock_out_the_class_at_his_address(
+    people: int, jokes_every: float
+) -> None:
+    assert all(pupils_let_in(a_class(people), jokes_every, stay=False))
+
+
+def test_a_joker_who_came_first_keeps_the_class_out_for_a_minute_at_most() -> None:
+    came = pupils_let_in(Gate(), 0.5, stay=True)
+    assert came.index(True) <= (GateLimits().longest_wait_seconds + OPEN_SECONDS) / 7
+    assert all(came[came.index(True) :])
+
+
+def test_even_where_nobody_has_a_name_a_joker_leaves_room_for_others() -> None:
+    assert sum(pupils_let_in(Gate(), 0.5, stay=False)) >= 257 // 10
+
+
+def test_nobody_waits_where_somebody_with_a_name_is() -> None:
+    gate = a_class(2)
+    offend(gate, 100)
+    assert why(gate) is None
+    gate.unnamed(HERE, NOW - 300)
+    assert why(gate) is None  # the other is still here
+    assert why(gate, THERE) is None
+    offend(gate, 100, THERE)
+    assert why(gate, THERE) is Why.OFFENDER
+
+
+@pytest.mark.parametrize("seconds", [0, 30, 60, 600])
+def test_whoever_was_lost_can_come_back_to_the_seat_through_any_storm(seconds: float) -> None:
+    gate = a_class(1)
+    gate.limits = GateLimits(return_seconds=seconds)
+    gate.unnamed(HERE, NOW)
+    gate.left(HERE)
+    for half in range(int(seconds * 2)):
+        joke(gate, NOW + half / 2)
+    offend(gate, 100, now=NOW + seconds)
+    if seconds:
+        assert why(gate, now=NOW + seconds - 0.1) is None
+    assert why(gate, now=NOW + seconds) is Why.OFFENDER
+
+
+def test_whoever_took_a_name_and_was_no_person_does_not_speak_for_the_address() -> None:
+    gate = a_class(1)
+    gate.unnamed(HERE, NOW, was_person=False)
+    offend(gate, 100)
+    assert why(gate) is Why.OFFENDER
+
+
+def test_each_with_a_name_adds_to_what_their_address_may_open_and_no_more() -> None:
+    gate = Gate(GateLimits(new_per_minute=10, per_address=1000))
+    for _ in range(3):
+        gate.named(HERE)
+    assert coming_and_going(gate, 100, NOW) == 40
+    refusal = gate.admit(HERE, NOW)
+    assert refusal is not None
+    assert "(40 a minute)" in refusal.sentence
+    assert coming_and_going(gate, 100, NOW + 3) == 2
+    for _ in range(3):
+        gate.unnamed(HERE, NOW + 3)
+    assert coming_and_going(gate, 100, NOW + 33) == 10  # half a minute, at the share of one
+    assert coming_and_going(gate, 100, NOW + 123) == 10
+
+
+def test_the_limit_of_connections_at_once_holds_for_a_class_too() -> None:
+    gate = a_class(GateLimits().per_address)
+    assert why(gate) is Why.AT_ONCE
+
+
 # The gate: the trusted.
 
 
@@ -345,8 +479,11 @@ def test_the_table_of_addresses_is_bounded() -> None:
         gate.admit(ipv4(number), NOW)
         gate.left(ipv4(number))
         gate.offend(ipv4(~number), NOW)
+        gate.named(ipv4(number))
+        gate.unnamed(ipv4(number), NOW)
     assert gate.known == KNOWN
     assert not gate._connected
+    assert not gate._named
 
 
 def test_a_smaller_table_forgets_at_once() -> None:
@@ -385,6 +522,7 @@ class AnyDay(RuleBasedStateMachine):
         self.gate = Gate(GateLimits(per_address=3, new_per_minute=10, trusted=networks(THERE)))
         self.now = NOW
         self.inside: list[str] = []
+        self.named: list[str] = []
 
     @rule(seconds=st.floats(0, 100))
     def time_passes(self, seconds: float) -> None:
@@ -399,13 +537,24 @@ class AnyDay(RuleBasedStateMachine):
             assert count < 3 or address == THERE
         else:
             assert address != THERE
+            assert refusal.why is not Why.OFFENDER or address not in self.named
             assert self.gate.connected(address) == count
 
     @rule(data=st.data())
     def leaves(self, data: st.DataObject) -> None:
         if self.inside:
             at = data.draw(st.integers(0, len(self.inside) - 1))
-            self.gate.left(self.inside.pop(at))
+            address = self.inside.pop(at)
+            if address in self.named:
+                self.named.remove(address)
+                self.gate.unnamed(address, self.now)
+            self.gate.left(address)
+
+    @rule(data=st.data())
+    def gives_a_name(self, data: st.DataObject) -> None:
+        if strangers := list((Counter(self.inside) - Counter(self.named)).elements()):
+            self.named.append(data.draw(st.sampled_from(strangers)))
+            self.gate.named(self.named[-1])
 
     @rule(address=addresses, weight=st.floats(0, 20))
     def offends(self, address: str, weight: float) -> None:
@@ -415,6 +564,8 @@ class AnyDay(RuleBasedStateMachine):
     def everybody_is_counted(self) -> None:
         keys = [address_key(address) for address in self.inside]
         assert self.gate._connected == {key: keys.count(key) for key in keys}
+        keys = [address_key(address) for address in self.named]
+        assert self.gate._named == {key: keys.count(key) for key in keys}
 
     @invariant()
     def nobody_waits_longer_than_the_longest(self) -> None:
