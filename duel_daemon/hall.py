@@ -194,7 +194,9 @@ class Hall:
         asleep = self.latecomers.asleep(self.is_taken)
         players = (*self.players, *(player for table in asleep for player in people(table.sides)))
         tables = (*self.tables.values(), *asleep)
-        return self.memory.snapshot(players, dict(self.matchmaker.lobby.offers()), tables)
+        running = self.memory.snapshot(players, dict(self.matchmaker.lobby.offers()), tables)
+        self.matchmaker.note_what_is_open(running)
+        return running
 
     # Being seated and released.
 

@@ -38,6 +38,9 @@ class KeptPlayer:
     """Where they last finished a duel, practice or not: for `review` and `retry`."""
     last_with: Place | None = None
     """Where they last played with somebody: for `rematch`."""
+    wants_rematch: bool = False
+    """They have asked whom they last played with. (Whether those can still be asked is seen when
+    all are back.)"""
     watches: int | None = None
     """The table, by its number."""
 
@@ -45,6 +48,14 @@ class KeptPlayer:
     def places(self) -> list[Place]:
         """All that they know."""
         return [place for place in (self.seat, self.last, self.last_with) if place is not None]
+
+
+@attrs.frozen
+class KeptChallenge:
+    """Somebody is asked for a game."""
+
+    to: str
+    wish: Wish
 
 
 @attrs.define
@@ -109,6 +120,8 @@ class Running:
 
     players: dict[str, KeptPlayer] = attrs.field(factory=dict)
     tables: dict[int, KeptTable] = attrs.field(factory=dict)
+    challenges: dict[str, KeptChallenge] = attrs.field(factory=dict)
+    """That are open, by the name of the challenger: one at a time each."""
     last_table: int = 0
     offers: int = attrs.field(default=0, eq=False)
     """How many were made so far."""
@@ -116,6 +129,12 @@ class Running:
     def in_order(self) -> list[KeptPlayer]:
         """Whoever waits, first come first."""
         return sorted(self.players.values(), key=lambda player: player.waits_since)
+
+    def drop_challenges(self, name: str) -> None:
+        """By and to somebody who has left, or has found a game."""
+        for by, challenge in [*self.challenges.items()]:
+            if name in (by, challenge.to):
+                del self.challenges[by]
 
     def sitting_at(self, table: KeptTable) -> list[KeptPlayer]:
         """Who plays there, and has not left."""

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from duel_daemon.kept import KeptDuel, KeptPlayer, KeptTable, Place, Running
+from duel_daemon.kept import KeptChallenge, KeptDuel, KeptPlayer, KeptTable, Place, Running
 from duel_daemon.rulebooks import BY_SLUG
 from duel_daemon.survey import Restriction
 from duel_daemon.terms import Terms, Wish
@@ -47,6 +47,16 @@ def wire(name: str, state: str) -> Record:
 
 def offer(name: str, wish: Wish | None) -> Record:
     return {"k": "offer", "name": name, "wish": _plain_wish(wish)}
+
+
+def challenge(name: str, to: str, wish: Wish | None) -> Record:
+    """Somebody asks for a game; for none any more, if there is no wish."""
+    return {"k": "challenge", "name": name, "to": to, "wish": _plain_wish(wish)}
+
+
+def rematch(name: str, *, is_wanted: bool) -> Record:
+    """Somebody asks whom they last played with, or does so no more."""
+    return {"k": "rematch", "name": name, "on": is_wanted}
 
 
 def watch(name: str, table: int | None) -> Record:
@@ -164,11 +174,15 @@ def records(running: Running) -> Iterator[Record]:
             yield wire(player.name, player.wire)
         if player.last or player.last_with:
             yield last(player.name, player.last, player.last_with)
+        if player.wants_rematch:
+            yield rematch(player.name, is_wanted=True)
         if player.watches is not None:
             yield watch(player.name, player.watches)
     for player in running.in_order():
         if player.wish is not None:
             yield offer(player.name, player.wish)
+    for name, kept in running.challenges.items():
+        yield challenge(name, kept.to, kept.wish)
     for table in running.tables.values():
         if not table.is_over:
             yield from _table_records(table)
@@ -227,6 +241,7 @@ def _drop_unneeded(running: Running) -> None:
 def _enter(running: Running, record: Record) -> None:
     player = KeptPlayer(record["name"], record["c"])
     running.players[player.name] = player
+    running.drop_challenges(player.name)
     _make_offer(running, player, _wish(record.get("wish")))
 
 
@@ -239,6 +254,7 @@ def _make_offer(running: Running, player: KeptPlayer, wish: Wish | None) -> None
 
 def _leave(running: Running, record: Record) -> None:
     del running.players[record["name"]]
+    running.drop_challenges(record["name"])
 
 
 def _rename(running: Running, record: Record) -> None:
@@ -250,6 +266,11 @@ def _rename(running: Running, record: Record) -> None:
         if table is not None:
             one, two = table.sides
             table.sides = (one, player.name) if place.side else (player.name, two)
+    changed = {record["name"]: player.name}
+    running.challenges = {
+        changed.get(by, by): KeptChallenge(changed.get(kept.to, kept.to), kept.wish)
+        for by, kept in running.challenges.items()
+    }
 
 
 def _connect(running: Running, record: Record) -> None:
@@ -272,6 +293,17 @@ def _wire(running: Running, record: Record) -> None:
 
 def _offer(running: Running, record: Record) -> None:
     _make_offer(running, running.players[record["name"]], _wish(record["wish"]))
+
+
+def _challenge(running: Running, record: Record) -> None:
+    by, wish = running.players[record["name"]].name, _wish(record["wish"])
+    running.challenges.pop(by, None)
+    if wish is not None:
+        running.challenges[by] = KeptChallenge(running.players[record["to"]].name, wish)
+
+
+def _rematch(running: Running, record: Record) -> None:
+    running.players[record["name"]].wants_rematch = record["on"]
 
 
 def _watch(running: Running, record: Record) -> None:
@@ -304,7 +336,8 @@ def _seat(running: Running, record: Record) -> None:
                 running.tables.pop(player.seat.table, None)
             player.seat, player.watches = place, None
             if not table.is_practice:
-                player.wish = None
+                player.wish, player.wants_rematch = None, False
+                running.drop_challenges(player.name)
 
 
 def _begin(running: Running, record: Record) -> None:
@@ -361,6 +394,8 @@ _APPLY: dict[str, Callable[[Running, Record], None]] = {
     "prefer": _prefer,
     "wire": _wire,
     "offer": _offer,
+    "challenge": _challenge,
+    "rematch": _rematch,
     "watch": _watch,
     "last": _last,
     "seat": _seat,

@@ -61,6 +61,9 @@ class Lobby(Generic[P]):
         self._challenges[challenger] = Challenge(challenger, challenged, wish)
         return replaced
 
+    def challenges(self) -> list[Challenge[P]]:
+        return list(self._challenges.values())
+
     def challenge_by(self, challenger: P) -> Challenge[P] | None:
         return self._challenges.get(challenger)
 

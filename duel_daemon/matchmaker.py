@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 import attrs
 import trio
 
+from duel_daemon.kept import KeptChallenge, Running
 from duel_daemon.limits import SoOften
 from duel_daemon.lobby import Challenge, Lobby
 from duel_daemon.memory import Memory
@@ -135,8 +136,13 @@ class Matchmaker:
         replaced = self.lobby.challenge(player, other, wish)
         if replaced is not None and replaced.challenged is not other:
             self._tell_taken_back(replaced)
-        yours, theirs = self._order(wish, "you move"), self._order(wish, f"{player.name} moves")
+        self.memory.challenges(player, other, wish)
+        yours = self._order(wish, "you move")
         player.house(f"You challenge {other.name}: {wish.terms.text}{yours}.")
+        self._put_challenge(player, other, wish)
+
+    def _put_challenge(self, player: Player, other: Player, wish: Wish) -> None:
+        theirs = self._order(wish, f"{player.name} moves")
         other.house(
             f"{player.name} challenges you: {wish.terms.text}{theirs}.",
             "Type accept or decline.",
@@ -156,7 +162,11 @@ class Matchmaker:
         if not self._may_ask(player):
             return
         self.rematches[player] = opponent
+        self.memory.wants_rematch(player, True)
         player.house(f"You ask {opponent.name} for a rematch.")
+        self._put_rematch(player, opponent)
+
+    def _put_rematch(self, player: Player, opponent: Player) -> None:
         yes = "accept" if opponent.is_practising else "rematch"
         opponent.house(f"{player.name} asks for a rematch. Type {yes} or decline.")
 
@@ -168,8 +178,10 @@ class Matchmaker:
         challenge = self.lobby.withdraw_challenge(player)
         asked = self.rematches.pop(player, None)
         if challenge is not None:
+            self.memory.challenges_nobody(player)
             self._tell_taken_back(challenge)
         if asked is not None:
+            self.memory.wants_rematch(player, False)
             asked.house(f"{player.name} no longer asks for a rematch.")
             player.house(f"You no longer ask {asked.name} for a rematch.")
         return challenge is not None or asked is not None
@@ -192,15 +204,42 @@ class Matchmaker:
     def decline(self, player: Player, asking: Player) -> None:
         if self.challenge_between(asking, player) is not None:
             self.lobby.withdraw_challenge(asking)
+            self.memory.challenges_nobody(asking)
             asking.house(f"{player.name} declines your challenge.")
             player.house(f"You decline the challenge of {asking.name}.")
         elif self.wants_rematch(asking, player):
             del self.rematches[asking]
+            self.memory.wants_rematch(asking, False)
             asking.house(f"{player.name} does not want a rematch.")
             player.house(f"You decline the rematch with {asking.name}.")
         else:
             self.stop_looking(player)
             player.house("You go on practising, and no longer look for an opponent.")
+
+    # Before and after the process ended.
+
+    def note_what_is_open(self, running: Running) -> None:
+        for challenge in self.lobby.challenges():
+            kept = KeptChallenge(challenge.challenged.name, challenge.wish)
+            running.challenges[challenge.challenger.name] = kept
+        for player in self.rematches:
+            running.players[player.name].wants_rematch = True
+
+    def had_challenged(self, player: Player, other: Player, wish: Wish) -> None:
+        self._asked.take(player, trio.current_time())  # as if it were asked now
+        self.lobby.challenge(player, other, wish)
+
+    def had_asked_for_rematch(self, player: Player, opponent: Player) -> None:
+        self._asked.take(player, trio.current_time())
+        self.rematches[player] = opponent
+
+    def put_again(self, player: Player) -> None:
+        """What others have asked them, and wait to hear."""
+        for challenge in self.lobby.challenges_to(player):
+            self._put_challenge(challenge.challenger, player, challenge.wish)
+        asking = self._asking_for_rematch(player)
+        if asking is not None:
+            self._put_rematch(asking, player)
 
     # Having agreed.
 

@@ -103,6 +103,15 @@ class Memory:
     def offered(self, player: Player, wish: Wish | None) -> None:
         self.journal.write(ledger.offer(player.name, wish))
 
+    def challenges(self, player: Player, other: Player, wish: Wish) -> None:
+        self.journal.write(ledger.challenge(player.name, other.name, wish))
+
+    def challenges_nobody(self, player: Player) -> None:
+        self.journal.write(ledger.challenge(player.name, "", None))
+
+    def wants_rematch(self, player: Player, is_wanted: bool) -> None:
+        self.journal.write(ledger.rematch(player.name, is_wanted=is_wanted))
+
     def watching(self, player: Player) -> None:
         table = player.watching
         self.journal.write(ledger.watch(player.name, None if table is None else table.ident))

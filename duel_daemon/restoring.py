@@ -41,6 +41,7 @@ def restore(hall: Hall, running: Running, reconnect: Reconnect) -> "Restored":
         restored.rebuild_if_possible(table)
     for kept in running.in_order():
         restored.take_in(kept)
+    restored.take_up_questions(running)
     hall.continue_counting(running.last_table)
     if hall.players:
         tables = counted(len(hall.tables), "table")
@@ -140,6 +141,29 @@ class Restored:
         if kept.watches is not None:
             self._watched[player] = kept.watches
 
+    def take_up_questions(self, running: Running) -> None:
+        """What was open between two, if both can still begin a game."""
+        for name, challenge in running.challenges.items():
+            asking, asked = self._players[name], self._players[challenge.to]
+            if self._can_begin(asking) and self._can_begin(asked):
+                self.hall.matchmaker.had_challenged(asking, asked, challenge.wish)
+        for kept in running.players.values():
+            asking = self._players[kept.name]
+            if kept.wants_rematch and self._can_begin(asking):
+                self._take_up_rematch(asking)
+
+    def _take_up_rematch(self, player: Player) -> None:
+        """Unless the other has played with somebody else since."""
+        table = player.last_table
+        opponent = table.opponent_of(player) if table is not None else None
+        if not isinstance(opponent, Player) or opponent.last_table is not table:
+            return
+        if self._can_begin(opponent):
+            self.hall.matchmaker.had_asked_for_rematch(player, opponent)
+
+    def _can_begin(self, player: Player) -> bool:
+        return self.hall.is_here(player) and (player.is_free or player.is_practising)
+
     # Telling.
 
     def greet(self) -> None:
@@ -152,6 +176,8 @@ class Restored:
         for player in reversed(self.connected):
             if player.is_free:
                 self.hall.matchmaker.look_on(player)
+        for player in self.connected:
+            self.hall.matchmaker.put_again(player)
 
     def _be_back(self, player: Player) -> None:
         table = self.hall.latecomers.pop(player)

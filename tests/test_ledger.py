@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duel_daemon import ledger
-from duel_daemon.kept import KeptDuel, KeptPlayer, KeptTable, Place, Running
+from duel_daemon.kept import KeptChallenge, KeptDuel, KeptPlayer, KeptTable, Place, Running
 from duel_daemon.ledger import fold, line, records
 from duel_daemon.rulebooks import SHELF
 from duel_daemon.survey import Restriction
@@ -21,7 +21,8 @@ terms = st.builds(
     st.sampled_from([1, 3, 5]),
     st.just(False),
 )
-wishes = st.one_of(st.none(), st.builds(Wish, terms, st.booleans()))
+games = st.builds(Wish, terms, st.booleans())
+wishes = st.one_of(st.none(), games)
 duels = st.builds(
     KeptDuel,
     st.integers(4, 100),
@@ -72,6 +73,7 @@ def runnings(draw: st.DrawFn) -> Running:
     _seat(draw, running, 5, draw(st.sampled_from([None, ("Anna", "Carl")])))
     _seat(draw, running, 6, draw(st.sampled_from([None, ("*easy", "Dora")])))
     running.last_table = max(running.tables, default=0)
+    _ask(draw, running)
     return running
 
 
@@ -84,6 +86,18 @@ def _seat(draw: st.DrawFn, running: Running, ident: int, sides: tuple[str, str] 
         player.seat, player.watches = place, None
         if not table.is_practice:
             player.wish = None
+
+
+def _ask(draw: st.DrawFn, running: Running) -> None:
+    """Whoever does not play with somebody may have asked for a game, or be asked."""
+    playing = {name for table in running.tables.values() if not table.is_over
+               and not table.is_practice for name in table.sides}  # fmt: skip
+    free = [name for name in running.players if name not in playing]
+    for name in draw(st.lists(st.sampled_from(free), unique=True)):
+        running.players[name].wants_rematch = True
+    for name in draw(st.lists(st.sampled_from(free), unique=True)):
+        other = draw(st.sampled_from([each for each in free if each != name]))
+        running.challenges[name] = KeptChallenge(other, draw(games))
 
 
 @given(runnings())
@@ -144,6 +158,45 @@ def test_the_queue_is_in_the_order_of_the_offers() -> None:
     assert [player.name for player in running.in_order()] == ["Bert", "Anna"]
     again = folded(*records(running))
     assert [player.name for player in again.in_order()] == ["Bert", "Anna"]
+
+
+def test_what_was_asked_is_open_until_it_is_answered_or_somebody_leaves_or_plays() -> None:
+    written = (
+        *(ledger.enter(name, "c1") for name in NAMES),
+        ledger.challenge("Anna", "Ben", GAME),
+        ledger.challenge("Ben", "Anna", OTHER_GAME),
+        ledger.challenge("Carl", "Ben", GAME),
+        ledger.challenge("Carl", "Dora", GAME),  # instead
+        ledger.rename("Ben", "Bert"),
+    )
+    by_anna, by_bert = KeptChallenge("Bert", GAME), KeptChallenge("Anna", OTHER_GAME)
+    by_carl = KeptChallenge("Dora", GAME)
+
+    def after(*more: ledger.Record) -> dict[str, KeptChallenge]:
+        return folded(*written, *more).challenges
+
+    assert after() == {"Anna": by_anna, "Bert": by_bert, "Carl": by_carl}
+    assert after(ledger.challenge("Anna", "", None)) == {"Bert": by_bert, "Carl": by_carl}
+    assert after(ledger.leave("Bert")) == {"Carl": by_carl}
+    assert after(ledger.enter("Dora", "c2")) == {"Anna": by_anna, "Bert": by_bert}  # another one
+    assert after(ledger.seat(table(1, "Dora", "Bert"))) == {}
+    assert after(ledger.seat(table(1, "Dora", "*easy"))) == after()  # practice ends with accept
+
+
+def test_a_rematch_is_wanted_until_it_is_not_or_there_is_a_game() -> None:
+    written = (
+        *(ledger.enter(name, "c1") for name in NAMES),
+        ledger.rematch("Anna", is_wanted=True),
+        ledger.rename("Anna", "Ada"),
+    )
+
+    def is_wanted_after(*more: ledger.Record) -> bool:
+        return folded(*written, *more).players["Ada"].wants_rematch
+
+    assert is_wanted_after()
+    assert is_wanted_after(ledger.seat(table(1, "Ada", "*easy")))
+    assert not is_wanted_after(ledger.rematch("Ada", is_wanted=False))
+    assert not is_wanted_after(ledger.seat(table(1, "Ada", "Ben")))
 
 
 def test_a_table_that_is_over_is_kept_for_those_who_can_look_back() -> None:
