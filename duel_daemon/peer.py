@@ -9,6 +9,7 @@ import contextlib
 import math
 import socket
 from collections.abc import Callable
+from typing import NoReturn
 
 import attrs
 import outcome
@@ -23,7 +24,6 @@ from duel_daemon.wire import Signal
 RECEIVE_BYTES = 4096
 IN_A_ROW = 16  # lines; then others get their turn, however many came in one packet
 PROBES = 4  # of a peer that is silent: some may get lost
-FIRST_BYTES = 256  # of a connection are looked at for another protocol, if no line ends before
 
 
 class Gone(Exception):  # noqa: N818 - an end, not an error
@@ -331,8 +331,7 @@ class Peer:
         if self._decoder.telnet and (replies := self._decoder.take_replies()):
             self._send(replies)
         if self._decoder.overrun:
-            self.offence = Offence.TOO_MUCH
-            raise Gone("more than a person's client sends", f"That was too much. {CLOSED}")
+            self._end_as_too_much()
         if self.keep_wire is not None and (state := self._decoder.freeze()) != self.wire_state:
             self.wire_state = state
             self.keep_wire(state)
@@ -358,14 +357,19 @@ class Peer:
     def _look_at_first_bytes(self, data: bytes) -> None:
         """A web page must not be able to play: nothing of another protocol becomes a line."""
         assert self._first_bytes is not None
-        self._first_bytes += data[:FIRST_BYTES]
-        protocol = wire.wrong_protocol(self._first_bytes)
+        first = self._first_bytes + data
+        protocol = wire.wrong_protocol(first)
         if protocol is not None:
             self.offence = Offence.OTHER_PROTOCOL
             no = f"No {protocol} here, but a game for nc or telnet. {CLOSED}"
             raise Quit(f"spoke {protocol}", no)
-        if len(self._first_bytes) >= FIRST_BYTES or wire.is_judged(self._first_bytes):
-            self._first_bytes = None
+        if wire.is_no_persons(first):
+            self._end_as_too_much()
+        self._first_bytes = wire.still_to_judge(first)
+
+    def _end_as_too_much(self) -> NoReturn:
+        self.offence = Offence.TOO_MUCH
+        raise Gone(self.offence.text, f"That was too much. {CLOSED}")
 
     def _answer(self, signal: Signal | str) -> None:
         if signal is Signal.END:

@@ -13,6 +13,7 @@ import os
 import random
 import socket
 import sqlite3
+import string
 import tempfile
 import time
 import unicodedata
@@ -39,6 +40,7 @@ from duel_daemon.door import Door
 from duel_daemon.hall import Hall
 from duel_daemon.journal import Journal
 from duel_daemon.kept import Running
+from duel_daemon.limits import Offence
 from duel_daemon.memory import Memory, people
 from duel_daemon.peer import RECEIVE_BYTES, Gone, Peer, PeerLimits
 from duel_daemon.player import Player
@@ -734,6 +736,37 @@ async def heard(packets: list[bytes]) -> tuple[list[str], str]:
                 ours.shutdown(socket.SHUT_WR)
             await trio.testing.wait_all_tasks_blocked()
     return came, why
+
+
+TOKEN = "!#$%&'*+-.^_`|~" + string.ascii_letters + string.digits
+URL = "/:?#[]@!$&'()*+,;=-._~%" + string.ascii_letters + string.digits
+requests = st.builds(
+    lambda method, space, target, more, version, end: (
+        f"{method}{space}{target}{more * 'a'}{space}{version}{end}"
+        f"Host: x{end}X: y{end}{end}play 90{end}who{end}Mallory{end}quit{end}"
+    ).encode(),
+    st.text(TOKEN, min_size=1, max_size=12) | st.sampled_from(["GET", "get", "who", "play", "say"]),
+    st.sampled_from([" ", "  ", "\t"]),
+    st.text(URL, min_size=1, max_size=40) | st.sampled_from(["/", "*", "http://x/", "x:4000"]),
+    st.sampled_from([0, 0, 0, 300, 511, 3000, 4096, 9000]),
+    st.sampled_from(["HTTP/1.1", "HTTP/1.0", "http/1.1", "HTTP/2.0", "HTTP/3"]),
+    st.sampled_from(["\r\n", "\n"]),
+)
+
+
+@fuzzed
+@given(
+    st.lists(st.sampled_from([b"\r\n", b"\n", b"\r\0", b" \n"]), max_size=6).map(b"".join),
+    requests,
+    st.lists(st.integers(0, 10**4), max_size=10),
+)
+@example(b"", b"FOO /" + b"a" * 300 + b" HTTP/1.1\r\nHost: x\r\n\r\nplay 90\r\nwho\r\n", [])
+def test_nothing_of_a_web_request_is_executed_however_it_begins_and_is_cut(before, data, places):
+    """Nothing but an Enter before it, which is a person's until more comes."""
+    came, why = trio.run(heard, cut(before + data, places))
+    assert not "".join(came).strip()
+    assert len(came) <= before.count(b"\n") + before.count(b"\r\0")
+    assert why.startswith("spoke ") or (len(data) > 4096 and why == Offence.TOO_MUCH.text)
 
 
 @fuzzed

@@ -255,6 +255,62 @@ async def test_a_web_page_cannot_post_a_resignation(size, caplog):
         await ben.reads(f"{PROMPT}30\n")
 
 
+BEFORE_HELP = re.compile(r"\n?\* No HTTP here, but a game for nc or telnet\. [^\n]*\n")
+COMMANDS = b"Host: x\r\n\r\nplay 90\r\nwho\r\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"FOO /" + b"a" * 300 + b" HTTP/1.1",
+        b"FOO /" + b"a" * 4000 + b" HTTP/1.1",
+        b"get / http/1.1",
+        b"\r\nGET / HTTP/1.1",
+        b"\n" * 3000 + b"FOO / HTTP/1.1",
+        b"who / HTTP/1.1",
+    ],
+    ids=lambda line: repr(line[:12]),
+)
+async def test_no_request_line_lets_a_web_page_in(line, caplog):
+    async with open_house() as place:
+        stranger = place.comes()
+        await stranger.reads(NAME_PROMPT)
+        await stranger.send(line + b"\r\n" + COMMANDS)
+        assert BEFORE_HELP.fullmatch(await stranger.reads_to_the_end())
+        assert len(said_about(caplog, "c1")) == 1
+        stranger.hangs_up()
+        assert await all_is_empty(place)
+
+
+async def test_a_first_line_that_does_not_end_is_an_end():
+    async with open_house() as place:
+        stranger = place.comes()
+        await stranger.reads(NAME_PROMPT)
+        for part in (b"FOO /" + b"a" * 4000, b"a" * 1000, b" HTTP/1.1\r\n" + COMMANDS):
+            with contextlib.suppress(BrokenPipeError):
+                await stranger.send(part)
+            await trio.testing.wait_all_tasks_blocked()
+        assert await stranger.reads_to_the_end() == f"\n* That was too much. {CLOSED}\n"
+
+
+async def test_a_guest_by_enter_is_a_person_until_a_request_comes(caplog):
+    async with open_house() as place:
+        guest, stranger = place.comes(), place.comes()
+        for person in (guest, stranger):
+            await person.reads(NAME_PROMPT)
+            await person.send(b"\r\n")
+            await person.reads("* Welcome, ")
+        await stranger.reads_for(0)
+        await stranger.send(b"GET / HTTP/1.1\r\n" + COMMANDS)
+        text = await stranger.reads_to_the_end()
+        assert "* No HTTP here" in text
+        assert "here:" not in text
+        await guest.send(b"\r\nwho\r\nwho / HTTP/1.1\r\n")  # the first line is hers
+        assert "1 person is here" in await guest.reads("1 person is here")
+        await guest.types("who")
+        await guest.reads("1 person is here")
+
+
 PROXY_2 = b"\r\n\r\n\x00\r\nQUIT\n\x21\x11\x00\x0c\x7f\x00\x00\x01\x7f\x00\x00\x01\x80\xe8\x0f\xa0"
 
 

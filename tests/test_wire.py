@@ -473,7 +473,8 @@ PEOPLE = (
 Get|Post|GET|POST|Options|GETA|OPTIONS|help|HELP|Nick K7M2-9QXT|NICK K7M2-9QXT|GET K7M2-9QXT|Head
 POST ABCD2345|EHLO K7M2-9QXT|HELO K7M2-9QXT|helo everyone|PROXY K7M2-9QXT|PROXY|SSH|SSH-2|USER|Redis
 Nick Miller|NICK MILLER|nick x|Connect|CONNECT K7M2-9QXT|Jörg|日本|0|15|*|lotte|Bob|AMQP|Helo
-Max /|quit|CAP K7M2-9QXT|OPTIONS K7M2-9QXT|user bob
+Max /|quit|CAP K7M2-9QXT|OPTIONS K7M2-9QXT|user bob|ehlo k7m2-9qxt|EHLO k7m2-9qxt.|nick k7m2-9qxt
+get k7m2-9qxt|say hello|say 3/4 is not HTTP|http|HTTP/1.1|help HTTP
 a very long line that someone typed instead of a name
 """.strip()
     .replace("\n", "|")
@@ -515,10 +516,50 @@ def test_telnet_is_no_wrong_protocol_and_no_bytes_break_the_check(data):
         (b"\x00\x00\x00\x08\x04\xd2\x16\x2f", "PostgreSQL"),
         (b"<?xml version='1.0'?>", "XMPP"),
         (b"HELO mail.example.org\r\n", "SMTP"),
+        (b"helo mail.example.org\r\n", "SMTP"),
+        (b"HELO x\r\n", "SMTP"),
+        (b"ehlo localhost\r\n", "SMTP"),
+        (b"mail from:<a@example.org>\r\n", "SMTP"),
+        (b"get / http/1.1\r\n", "HTTP"),
+        (b"get /\r\n", "HTTP"),
+        (b"FOO /" + b"a" * 4000 + b" HTTP/1.1\r\n", "HTTP"),
+        (b"$~1! /a b c HTTP/1.0\r\n", "HTTP"),
+        (b"\r\n\n  \r\nGET / HTTP/1.1\r\n", "HTTP"),
+        (b"\r\0GET / HTTP/1.1\r\n", "HTTP"),
+        (b"options rtsp://x rtsp/1.0\r\n", "RTSP"),
+        (b"proxy tcp4 1.2.3.4 5.6.7.8 1 2\r\n", "PROXY"),
     ],
 )
 def test_more_strangers_are_known(first, protocol):
     assert wire.wrong_protocol(first) == protocol
+
+
+@pytest.mark.parametrize(
+    ("first", "kept"),
+    [
+        (b"", b""),
+        (b"An", b"An"),
+        (b"Anna\r", None),
+        (b"Anna\nGET", None),
+        (b"\r\n\r\n", b"\r\n\r\n"),  # PROXY's header may come yet
+        (b"\r\n\r\n\r", b"\n"),
+        (b"\n" * 4096, b"\n"),
+        (b"\n \nGE", b"\nGE"),
+        (b"\nGE\n", None),
+        (b"\xff\xf1", None),  # a client that only keeps the connection alive
+        (b"\n\xff\xf1", None),
+    ],
+)
+def test_until_a_line_that_is_not_empty_has_ended_little_is_kept_to_judge(first, kept):
+    assert wire.still_to_judge(first) == kept
+
+
+@pytest.mark.parametrize("before", [b"", b"\r\n" * 3000])
+@pytest.mark.parametrize("end", [b"\r", b"\n"])
+def test_a_first_line_longer_than_any_that_could_be_taken_is_no_persons(before, end):
+    assert not wire.is_no_persons(before + b"x" * wire.MOST_LINE_BYTES + end + b"y" * 9000)
+    assert wire.is_no_persons(before + b"x" * (wire.MOST_LINE_BYTES + 1) + end)
+    assert wire.is_no_persons(before + b"x" * (wire.MOST_LINE_BYTES + 1))
 
 
 def test_no_printable_character_is_lost_without_need():
