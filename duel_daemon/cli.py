@@ -124,7 +124,8 @@ def _raise_descriptor_limit(connections: int) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + SPARE_DESCRIPTORS
     if hard != resource.RLIM_INFINITY and wanted > hard:
-        log.warning("only %d of %d connections fit: the limit of open files", hard, connections)
+        fit = max(0, hard - SPARE_DESCRIPTORS)
+        log.warning("only %d of %d connections fit: the limit of open files", fit, connections)
         wanted = hard
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import resource
 import socket
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from terminal import (
     usual_environ,
 )
 
-from duel_daemon import __version__
+from duel_daemon import __version__, cli
 from duel_daemon.rulebooks import BY_SLUG
 from duel_daemon.settings import help_text
 
@@ -194,3 +195,67 @@ def test_without_an_address_the_operator_reads_those_of_this_machine() -> None:
 def test_without_a_terminal_there_are_only_log_lines() -> None:
     with daemon() as running:
         assert running.log.text.count("\n") == 1
+
+
+# The limit of open files.
+
+NO_LIMIT = resource.RLIM_INFINITY
+
+
+@pytest.mark.parametrize(
+    ("limit", "raised", "fit"),
+    [
+        ((1024, 4096), 2064, None),
+        ((2064, 4096), None, None),
+        ((2063, 2064), 2064, None),
+        ((4096, 4096), None, None),
+        ((1024, 2063), 2063, 1999),
+        ((1024, 1024), None, 960),
+        ((20, 50), 50, 0),
+        ((1024, NO_LIMIT), 2064, None),
+        ((NO_LIMIT, NO_LIMIT), None, None),
+    ],
+)
+def test_the_limit_of_open_files_is_raised_as_far_as_it_goes_and_what_is_missing_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    limit: tuple[int, int],
+    raised: int | None,
+    fit: int | None,
+) -> None:
+    """2000 connections, and 64 for everything else."""
+    asked: list[tuple[int, tuple[int, int]]] = []
+    monkeypatch.setattr(resource, "getrlimit", {resource.RLIMIT_NOFILE: limit}.get)
+    monkeypatch.setattr(resource, "setrlimit", lambda *args: asked.append(args))
+    cli._raise_descriptor_limit(2000)
+    assert asked == ([] if raised is None else [(resource.RLIMIT_NOFILE, (raised, limit[1]))])
+    said = [record.getMessage() for record in caplog.records]
+    text = f"only {fit} of 2000 connections fit: the limit of open files"
+    assert said == ([] if fit is None else [text])
+
+
+@contextlib.contextmanager
+def files_limited_to(count: int) -> Iterator[None]:
+    """For what is started meanwhile."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (count, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs Linux: prlimit")
+def test_the_daemon_may_open_as_many_files_as_its_connections_need() -> None:
+    with files_limited_to(256), daemon("--max-connections", "500") as running:
+        soft, _ = resource.prlimit(running.process.pid, resource.RLIMIT_NOFILE)
+        assert soft == 564
+        assert "fit" not in running.log.text
+
+
+def test_the_operator_reads_how_many_connections_the_limit_of_files_allows() -> None:
+    limited = ("sh", "-c", 'ulimit -n 200; exec "$@"', "sh", *DAEMON)
+    with taken_port() as port:
+        where = ("--host", "127.0.0.1", "--port", str(port), "--state", "none")
+        _, _, said = run(*where, "--max-connections", "500", program=limited)
+    assert "only 136 of 500 connections fit: the limit of open files\n" in said

@@ -20,7 +20,7 @@ from test_server import needs_ipv6
 
 from duel_daemon import limits
 from duel_daemon.archivist import Archivist
-from duel_daemon.door import REFUSING_SECONDS
+from duel_daemon.door import REFUSING_SECONDS, Door
 from duel_daemon.journal import Journal
 from duel_daemon.limits import OPEN_SECONDS, GateLimits
 from duel_daemon.listening import listen
@@ -466,6 +466,33 @@ async def test_the_refused_read_why_over_tcp_too(host, typed):
         await first.reads("* Welcome, Anna.")
         server.stop()
         first.hangs_up()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", pytest.param("::1", marks=needs_ipv6)])
+def test_whoever_had_sent_something_reads_why_and_is_not_reset(host):
+    """close() with unread input resets the connection. Linux shows what it has received before
+    that, other systems do not, and over a network what is on its way may be lost.
+    """
+    (listener,) = listen((host,), 0)
+    with listener, socket.create_connection(listener.getsockname()[:2], timeout=5) as refused:
+        refused.sendall(b"Anna\r\nhelp\r\n")
+        listener.setblocking(True)
+        sock, _ = listener.accept()
+        assert sock.recv(1, socket.MSG_PEEK) == b"A"  # it has come
+        Door(Settings()).turn_away(sock, "No.")
+        assert sock.fileno() == -1
+        assert refused.recv(100) == b"* No.\r\n"
+        assert refused.recv(100) == b""
+        assert refused.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0  # EPIPE: a reset came
+
+
+@pytest.mark.parametrize("typed", [b"", b"Anna\r\n"])
+def test_to_turn_away_whoever_has_gone_already_is_no_mistake(typed):
+    ours, theirs = socket.socketpair()
+    ours.sendall(typed)
+    ours.close()
+    Door(Settings()).turn_away(theirs, "No.")
+    assert theirs.fileno() == -1
 
 
 # Lines in their time.
