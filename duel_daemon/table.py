@@ -100,7 +100,7 @@ class Table(Seating):
             result = Result(Seat(kept.winner) if kept.winner else None, Reason(kept.reason))
             self.duel.result = result
         if result is not None:
-            self._remember(result, kept.ended or self.venue.now())
+            self._remember(result, kept.ended or self._ends_at())
         else:
             extra = 0.0 if kept.turns else self.pace.first_turn_extra_seconds
             self._set_clock(extra)
@@ -376,7 +376,7 @@ class Table(Seating):
 
     def _conclude(self, ended: Ended) -> None:
         """The duel is over: remember it, tell both how it went, and go on or end."""
-        now = self.venue.now()
+        now = self._ends_at()
         self.venue.journal.write(ledger.end(self.ident, ended.winner, ended.reason.value, now))
         seats = {seat: self.at(seat) for seat in Seat}
         result = Result(ended.winner, ended.reason)
@@ -395,6 +395,10 @@ class Table(Seating):
             self.wake()
         else:
             self._announce_match()
+
+    def _ends_at(self) -> float:
+        """Now, but never before it began: somebody may have set the clock."""
+        return max(self._started, self.venue.now())
 
     def _remember(self, result: Result, ended: float) -> None:
         finished = Finished(

@@ -112,6 +112,33 @@ async def test_recorded_is_read_after_it_is_stored(autojump_clock, kept: Kept) -
     assert [divisor for divisor, _ in duel.turns] == [15]
 
 
+@pytest.mark.parametrize("hours", [7, -7])
+async def test_the_wall_clock_is_set_and_nothing_happens(
+    tmp_path: Path, autojump_clock, monkeypatch, hours: int
+) -> None:
+    """Turns are timed by another clock, and no duel ends before it began."""
+    noon = wall_clock = 1_800_000_000.0
+    monkeypatch.setattr(time, "time", lambda: wall_clock)
+    async with keeping_house(tmp_path, turn_seconds=60, first_turn_extra_seconds=0) as kept:
+        anna, ben = await kept.place.pair()
+        await anna.reads(PROMPT)
+        await anna.types("15")
+        for person in (anna, ben):
+            await person.reads_for()
+        wall_clock += hours * 3600
+        assert await ben.reads_for(20) + await anna.reads_for(8) == ""
+        await ben.types("time")
+        await ben.reads("* 30 seconds left for you.\n")
+        await ben.types("15")
+        began = trio.current_time()
+        await anna.reads("* Player 1 ran out of time. Player 2 wins!\n")
+        assert trio.current_time() - began == pytest.approx(60)
+        await anna.reads("* Recorded as duel 1.\n")
+        ((_, duel),) = kept.on_file
+        assert duel.turns == ((15, 0.0), (15, pytest.approx(30)))
+        assert (duel.started, duel.ended) == (noon, max(noon, wall_clock))
+
+
 async def test_in_trouble_nothing_is_said_to_be_recorded_until_it_is(
     autojump_clock, kept: Kept
 ) -> None:
