@@ -386,6 +386,20 @@ async def test_nothing_is_sent_to_whoever_is_dropped(pipe):
     assert ours.recv(100) == b""
 
 
+@pytest.mark.parametrize("is_for_good", [True, False], ids=["closed", "let go"])
+async def test_a_connection_that_systemd_holds_too_ends_when_it_is_closed_for_good(is_for_good):
+    ours, theirs = socket.socketpair()
+    with ours, theirs.dup():
+        async with bare_peer(theirs, PeerLimits()) as (peer, _):
+            (peer.close if is_for_good else peer.let_go)()
+            ours.setblocking(False)
+            if is_for_good:
+                assert ours.recv(100) == b""
+            else:
+                with pytest.raises(BlockingIOError):
+                    ours.recv(100)
+
+
 async def test_ascii_only_text_has_no_other_bytes(pipe):
     ours, peer, post = pipe
     peer.ascii_only = True

@@ -262,3 +262,23 @@ async def test_a_newcomer_is_held_by_systemd_before_anything_else_is_done(tmp_pa
         with newcomer:
             assert (await newcomer.recv(100)).startswith(b"* Welcome to duel-daemon.")
     assert manager.starts == 2
+
+
+async def test_systemd_is_told_who_is_here_and_that_the_daemon_stops(tmp_path: Path) -> None:
+    async with managed((*WARNED, "-m", "duel_daemon"), tmp_path) as (manager, connect):
+
+        async def comes(name: bytes) -> socket.socket:
+            sock = await trio.to_thread.run_sync(connect, "127.0.0.1")
+            sock.send(name + b"\n")
+            return sock
+
+        with await comes(b"Anna"):
+            await manager.until(lambda: manager.status == "1 player, 0 duels")
+            with await comes(b"Ben"):
+                await manager.until(lambda: manager.status == "2 players, 1 duel")
+                assert {"STOPPING": "1"} not in manager.messages
+                manager.stop()
+                await manager.until(lambda: manager.pid is None)
+    assert {"STOPPING": "1"} in manager.messages
+    first = manager.messages.index({"READY": "1"})
+    assert {"STATUS": "0 players, 0 duels"} in manager.messages[: first + 1]
