@@ -136,6 +136,15 @@ class Running:
             if name in (by, challenge.to):
                 del self.challenges[by]
 
+    def drop_rematch(self, player: KeptPlayer) -> None:
+        """Asked of somebody who has left, or has found a game: only whom they played last did."""
+        place = player.last_with
+        table = self.tables.get(place.table) if place is not None else None
+        if place is not None and table is not None:
+            asking = self.players.get(table.sides[1 - place.side])
+            if asking is not None and asking.last_with == Place(place.table, 1 - place.side):
+                asking.wants_rematch = False
+
     def sitting_at(self, table: KeptTable) -> list[KeptPlayer]:
         """Who plays there, and has not left."""
         found = []

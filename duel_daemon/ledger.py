@@ -253,8 +253,9 @@ def _make_offer(running: Running, player: KeptPlayer, wish: Wish | None) -> None
 
 
 def _leave(running: Running, record: Record) -> None:
-    del running.players[record["name"]]
-    running.drop_challenges(record["name"])
+    player = running.players.pop(record["name"])
+    running.drop_challenges(player.name)
+    running.drop_rematch(player)
 
 
 def _rename(running: Running, record: Record) -> None:
@@ -338,6 +339,7 @@ def _seat(running: Running, record: Record) -> None:
             if not table.is_practice:
                 player.wish, player.wants_rematch = None, False
                 running.drop_challenges(player.name)
+                running.drop_rematch(player)
 
 
 def _begin(running: Running, record: Record) -> None:

@@ -26,7 +26,7 @@ from duel_daemon.events import (
 from duel_daemon.rulebooks import RuleBook
 from duel_daemon.rulebooks.book import attempt_of
 from duel_daemon.survey import Restriction
-from duel_daemon.textwidth import counted, short_number
+from duel_daemon.textwidth import counted, short_number, wrapped
 
 HOUSE = "* "
 CLOSED = "The connection is closed."  # the last words to anybody: some clients do not say it
@@ -59,7 +59,8 @@ def tell(game: Game, events: Sequence[Event]) -> Telling:
     watchers: list[str] = []
     for event in events:
         if type(event) is Refused:
-            (one if event.seat is Seat.ONE else two).append(house(fault_sentence(event.fault)))
+            rows = wrapped(fault_sentence(event.fault), indent="  ")
+            (one if event.seat is Seat.ONE else two).append(house(*rows))
             continue
         text = _to_others(game, event)
         watchers.append(text)

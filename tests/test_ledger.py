@@ -199,6 +199,28 @@ def test_a_rematch_is_wanted_until_it_is_not_or_there_is_a_game() -> None:
     assert not is_wanted_after(ledger.seat(table(1, "Ada", "Ben")))
 
 
+def test_nobody_wants_a_rematch_with_somebody_who_has_left_or_found_a_game() -> None:
+    written = (
+        *(ledger.enter(name, "c1") for name in ("Anna", "Ben", "Cleo")),
+        ledger.seat(table(1, "Anna", "Ben")),
+        ledger.begin(1, 60, 0.0),
+        ledger.end(1, 2, "resigned", 1.0),
+        ledger.over(1),
+        ledger.stored(1, 0, 7),
+        ledger.close(1),
+        ledger.rematch("Anna", is_wanted=True),
+    )
+
+    def is_wanted_after(*more: ledger.Record) -> bool:
+        return folded(*written, *more).players["Anna"].wants_rematch
+
+    assert is_wanted_after()
+    assert is_wanted_after(ledger.seat(table(2, "Ben", "*easy")))
+    assert is_wanted_after(ledger.leave("Cleo"))
+    assert not is_wanted_after(ledger.seat(table(2, "Ben", "Cleo")))
+    assert not is_wanted_after(ledger.leave("Ben"))
+
+
 def test_a_table_that_is_over_is_kept_for_those_who_can_look_back() -> None:
     played = (
         ledger.enter("Anna", "c1"),

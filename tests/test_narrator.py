@@ -1,7 +1,7 @@
 """Events -> what each side reads."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from duel_daemon.duel import Duel, Game
@@ -49,15 +49,18 @@ def test_the_reason_is_one_sentence(wrong: Wrong) -> None:
 @given(
     st.sampled_from(SHELF),
     st.sampled_from(Restriction),
-    st.integers(min_value=4, max_value=10**9),
+    st.integers(min_value=4, max_value=10**18),
     st.integers(min_value=0, max_value=10**18) | st.just(10**5000),
 )
-def test_any_number_is_a_move_or_is_refused_with_a_reason_that_fits_a_line(
+@example(SHELF[0], Restriction.ANY, 10**9, 10**18)
+def test_any_number_is_a_move_or_is_refused_with_a_reason_that_fits_the_screen(
     book, restriction, number, attempt
 ) -> None:
-    fault = Game(book, 60, restriction).fault(number, attempt)
+    game = Game(book, 60, restriction)
+    fault = game.fault(number, attempt)
     if fault is not None:
-        assert len(fault_sentence(fault)) <= SCREEN_COLUMNS
+        rows = tell(game, (Refused(ONE, fault),)).one.splitlines()
+        assert max(map(len, rows)) <= SCREEN_COLUMNS + len("* ")
 
 
 # Who reads what.
