@@ -41,7 +41,8 @@ class Timetable:
         """Call then; a call must be short, and must not raise."""
         reminder = Reminder(at, call)
         heapq.heappush(self._reminders, (at, next(self._numbers), reminder))
-        self._sleep.deadline = min(self._sleep.deadline, at)
+        if at < self._sleep.deadline:
+            self._sleep.deadline = at
         return reminder
 
     async def run(self) -> None:
