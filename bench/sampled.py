@@ -21,7 +21,7 @@ SIGUSR_START = signal.SIGUSR1  # samples count from here on
 ROOMS = {
     "rules": "numbers survey events duel match",
     "dialogue": "narrator rulebooks terms textwidth scoreboard retelling",
-    "wire": "wire commands",
+    "wire": "wire protocols commands",
     "journal": "journal ledger kept memory store archivist records",
     "limits": "limits",
     "log": "logs",

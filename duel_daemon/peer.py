@@ -15,7 +15,7 @@ import attrs
 import outcome
 import trio
 
-from duel_daemon import wire
+from duel_daemon import protocols, wire
 from duel_daemon.ears import Ears
 from duel_daemon.limits import LineRate, Offence
 from duel_daemon.narrator import CLOSED, house
@@ -358,14 +358,14 @@ class Peer:
         """A web page must not be able to play: nothing of another protocol becomes a line."""
         assert self._first_bytes is not None
         first = self._first_bytes + data
-        protocol = wire.wrong_protocol(first)
+        protocol = protocols.wrong_protocol(first)
         if protocol is not None:
             self.offence = Offence.OTHER_PROTOCOL
             no = f"No {protocol} here, but a game for nc or telnet. {CLOSED}"
             raise Quit(f"spoke {protocol}", no)
-        if wire.is_no_persons(first):
+        if protocols.is_no_persons(first):
             self._end_as_too_much()
-        self._first_bytes = wire.still_to_judge(first)
+        self._first_bytes = protocols.still_to_judge(first)
 
     def _end_as_too_much(self) -> NoReturn:
         self.offence = Offence.TOO_MUCH

@@ -30,6 +30,7 @@ ORDER = (
     "opponents",
     "contestant",
     "wire",
+    "protocols",
     "textwidth",
     "names",
     "records",

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duel_daemon import wire
+from duel_daemon import protocols, wire
 from duel_daemon.wire import Decoder, Limits, Signal
 
 LIMITS = Limits()
@@ -114,18 +114,18 @@ def test_a_bad_input_gives_the_lines_it_should_whole_and_byte_by_byte(entry):
     assert decode(bytewise(data)) == decode([data])
     if isinstance(entry["lines"], str):
         first_line = data[: data.find(b"\n") + 1] or data
-        recognised = wire.wrong_protocol(first_line) or wire.wrong_protocol(data)
+        recognised = protocols.wrong_protocol(first_line) or protocols.wrong_protocol(data)
         assert recognised, "the entry leaves a choice; we know every one of these"
     else:
-        assert wire.wrong_protocol(data) is None
+        assert protocols.wrong_protocol(data) is None
         assert only_lines([data]) == only_lines(bytewise(data)) == lines_of(entry)
 
 
 @pytest.mark.parametrize("entry", [p for p in bad_inputs() if p.values[0]["lines"] == "CLOSE"])
 def test_a_textual_wrong_protocol_is_known_at_the_end_of_its_first_line(entry):
     data = bytes_of(entry)
-    assert wire.wrong_protocol(data[: data.index(b"\n") + 1])
-    assert wire.wrong_protocol(data[: data.index(b"\r") + 1])
+    assert protocols.wrong_protocol(data[: data.index(b"\n") + 1])
+    assert protocols.wrong_protocol(data[: data.index(b"\r") + 1])
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
@@ -150,7 +150,7 @@ def test_every_client_can_say_hi(path):
 @pytest.mark.parametrize("path", sorted(CAPTURES.glob("[!w]*.hex")), ids=lambda path: path.stem)
 def test_no_real_client_is_taken_for_another_protocol_or_for_a_flood(path):
     data = b"".join(packets_of(path))
-    assert not any(wire.wrong_protocol(data[:size]) for size in range(len(data) + 1))
+    assert not any(protocols.wrong_protocol(data[:size]) for size in range(len(data) + 1))
     _, replies, overrun, _, telnet = decode([data])
     assert not overrun
     assert bool(replies) == telnet == (b"\xff" in data)
@@ -161,7 +161,7 @@ def test_no_real_client_is_taken_for_another_protocol_or_for_a_flood(path):
     [("wrong-http-*.1*", "HTTP"), ("wrong-https-*.1*", "TLS"), ("wrong-ssh.1*", "SSH")],
 )
 def test_recorded_strangers_are_known(name, protocol):
-    assert wire.wrong_protocol(recording(name)[0]) == protocol
+    assert protocols.wrong_protocol(recording(name)[0]) == protocol
 
 
 @pytest.mark.parametrize("client", ["telnet-inetutils", "plink-telnet", "busybox-telnet", "curl-*"])
@@ -485,7 +485,7 @@ a very long line that someone typed instead of a name
 @pytest.mark.parametrize("typed", PEOPLE)
 def test_people_are_not_taken_for_machines(typed):
     data = typed.encode() + b"\r\n"
-    assert not any(wire.wrong_protocol(data[:size]) for size in range(len(data) + 1))
+    assert not any(protocols.wrong_protocol(data[:size]) for size in range(len(data) + 1))
 
 
 @given(
@@ -494,13 +494,13 @@ def test_people_are_not_taken_for_machines(typed):
 )
 def test_a_name_with_or_without_a_return_code_is_a_person(name, code):
     for line in (name, f"{name} {code}", f"{name.upper()} {code}"):
-        assert wire.wrong_protocol(line.encode() + b"\r\n") is None
+        assert protocols.wrong_protocol(line.encode() + b"\r\n") is None
 
 
 @given(any_bytes(max_size=40))
 def test_telnet_is_no_wrong_protocol_and_no_bytes_break_the_check(data):
-    assert wire.wrong_protocol(b"\xff" + data) is None
-    wire.wrong_protocol(data)
+    assert protocols.wrong_protocol(b"\xff" + data) is None
+    protocols.wrong_protocol(data)
 
 
 @pytest.mark.parametrize(
@@ -531,7 +531,7 @@ def test_telnet_is_no_wrong_protocol_and_no_bytes_break_the_check(data):
     ],
 )
 def test_more_strangers_are_known(first, protocol):
-    assert wire.wrong_protocol(first) == protocol
+    assert protocols.wrong_protocol(first) == protocol
 
 
 @pytest.mark.parametrize(
@@ -551,15 +551,15 @@ def test_more_strangers_are_known(first, protocol):
     ],
 )
 def test_until_a_line_that_is_not_empty_has_ended_little_is_kept_to_judge(first, kept):
-    assert wire.still_to_judge(first) == kept
+    assert protocols.still_to_judge(first) == kept
 
 
 @pytest.mark.parametrize("before", [b"", b"\r\n" * 3000])
 @pytest.mark.parametrize("end", [b"\r", b"\n"])
 def test_a_first_line_longer_than_any_that_could_be_taken_is_no_persons(before, end):
-    assert not wire.is_no_persons(before + b"x" * wire.MOST_LINE_BYTES + end + b"y" * 9000)
-    assert wire.is_no_persons(before + b"x" * (wire.MOST_LINE_BYTES + 1) + end)
-    assert wire.is_no_persons(before + b"x" * (wire.MOST_LINE_BYTES + 1))
+    assert not protocols.is_no_persons(before + b"x" * wire.MOST_LINE_BYTES + end + b"y" * 9000)
+    assert protocols.is_no_persons(before + b"x" * (wire.MOST_LINE_BYTES + 1) + end)
+    assert protocols.is_no_persons(before + b"x" * (wire.MOST_LINE_BYTES + 1))
 
 
 def test_no_printable_character_is_lost_without_need():
