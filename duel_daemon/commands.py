@@ -269,7 +269,7 @@ COMMANDS: tuple[Command, ...] = (
         "say",
         "say TEXT",
         "talk to your opponent (and the watchers)",
-        "Where only fixed phrases are allowed, `say` alone lists them.",
+        "While you play. Where only fixed phrases are allowed, `say` alone lists them.",
         "say 1",
         Group.LOOK,
         Place.SEATED,

@@ -33,6 +33,7 @@ from duel_daemon.survey import HEAVY_NUMBER, Restriction
 from duel_daemon.table import Table, Venue
 from duel_daemon.terms import Terms, Wish
 from duel_daemon.timetable import Timetable
+from duel_daemon.wire import in_ascii
 
 log = logging.getLogger("duel_daemon")
 
@@ -92,19 +93,32 @@ class Hall:
     def player_count(self) -> int:
         return len(self._players)
 
-    def away(self, name: str) -> Player | None:
-        """The player of this name whose seat is kept, if there is one."""
-        player = self._players.get(names.key(name))
-        return player if player is not None and player.connection is None else None
+    def named(self, name: str) -> Player | None:
+        """The player of this name, as it is or as a screen with plain letters only shows it."""
+        key = names.key(name)
+        if key in self._players:
+            return self._players[key]
+        shown = [p for p in self.players if names.key(in_ascii(p.name)) == key]
+        return shown[0] if len(shown) == 1 else None
+
+    def with_code(self, code: str) -> Player | None:
+        """Whose code this is."""
+        seated = ((player, player.table) for player in self.players)
+        found = (
+            player
+            for player, table in seated
+            if table is not None and is_code(table.codes[table.side_of(player)], code)
+        )
+        return next(found, None)
 
     def is_taken(self, key: str) -> bool:
         return key in self._players
 
     def find(self, name: str) -> Player | None:
         """The player with this name, or the only one whose name begins so."""
-        key = names.key(name)
-        if key in self._players:
-            return self._players[key]
+        key, player = names.key(name), self.named(name)
+        if player is not None:
+            return player
         found = [player for other, player in self._players.items() if other.startswith(key)]
         return found[0] if len(found) == 1 and key else None
 
@@ -124,7 +138,7 @@ class Hall:
 
     def come_back(self, peer: Peer, name: str, code: str) -> Player | None:
         """Somebody who knows the code takes the seat that is kept, or takes over their own."""
-        player = self._players.get(names.key(name))
+        player = self.named(name)
         table = player.table if player is not None else None
         if player is None or table is None:
             return None

@@ -29,8 +29,9 @@ from duel_daemon.wire import DOT
 log = logging.getLogger("duel_daemon")
 
 NAME_PROMPT = "Your name (Enter for a guest name): "
-RETURNING = re.compile(r"(\S+)\s+([A-Za-z0-9]{4}-[A-Za-z0-9]{4})\.?")
+RETURNING = re.compile(r"(?:(\S+)\s+)?([A-Za-z0-9]{4})([- ]?)([A-Za-z0-9]{4})\.?")
 KEPT = "The seat of {name} is kept. To take it, type {name} and the code from before."
+TAKEN = "{sentence} If that is you, type {name} and the code from before."
 
 
 async def visit(hall: Hall, peer: Peer) -> None:
@@ -87,10 +88,9 @@ async def _arrive(hall: Hall, peer: Peer) -> Player:
     with trio.move_on_after(hall.settings.name_seconds):
         while wrong_codes < hall.settings.code_tries:
             line = (await peer.line()).strip().removeprefix(DOT).strip()  # see commands.parse
-            if match := RETURNING.fullmatch(line):
+            if returning := _name_and_code(hall, line):
                 peer.ask(None)
-                player = hall.come_back(peer, *match.groups())
-                player = player or come_late(hall, peer, *match.groups())
+                player = hall.come_back(peer, *returning) or come_late(hall, peer, *returning)
                 if player is not None:
                     return player
                 wrong_codes += 1
@@ -104,6 +104,29 @@ async def _arrive(hall: Hall, peer: Peer) -> Player:
     peer.offence = Offence.NO_NAME
     late = f"No name within {seconds(hall.settings.name_seconds)}. {CLOSED}"
     raise Quit("no name in time", late)
+
+
+def _name_and_code(hall: Hall, line: str) -> tuple[str, str] | None:
+    """What somebody types who is back.
+
+    The dash may be missing, or the name; but then what looks like a code may be names, as
+    Anna-Lena is, unless there is a digit in it or somebody can come back with it.
+    """
+    match = RETURNING.fullmatch(line)
+    if match is None:
+        return None
+    name, dash, code = match[1] or "", match[3], f"{match[2]}-{match[4]}"
+    if name:
+        return (name, code) if dash == "-" or _is_playing(hall.named(name)) else None
+    player = hall.with_code(code) if dash == "-" else None
+    if player is None and not (dash == "-" and any(map(str.isdigit, code))):
+        return None
+    return player.name if player is not None else "", code
+
+
+def _is_playing(player: Player | None) -> bool:
+    """Whether there is a seat of theirs to take."""
+    return player is not None and player.table is not None and not player.is_practising
 
 
 def _enter(hall: Hall, peer: Peer, name: str) -> Player:
@@ -124,8 +147,10 @@ def _named(hall: Hall, peer: Peer, line: str) -> str | None:
         return None
     name = names.check(line, hall.is_taken, WORDS)
     if isinstance(name, Refusal):
-        away = hall.away(line)
-        sentence = name.sentence if away is None else KEPT.format(name=away.name)
+        sentence, taken_by = name.sentence, hall.named(line)
+        if taken_by is not None and _is_playing(taken_by):
+            is_away = taken_by.connection is None
+            sentence = (KEPT if is_away else TAKEN).format(sentence=sentence, name=taken_by.name)
         peer.say(house(*wrapped(sentence, indent="  ")))
         return None
     return name

@@ -405,8 +405,13 @@ def _ascii(char: str) -> str:
     return "".join(base if base.isascii() else _ASCII_TWINS.get(base, "?") for base in bases)
 
 
+def in_ascii(text: str) -> str:
+    """As somebody reads it who wants plain letters only."""
+    return text if text.isascii() else _NOT_ASCII.sub(lambda found: _ascii(found[0]), text)
+
+
 def encode(text: str, ascii_only: bool = False) -> bytes:
     """What to send for our own text: ends of line as CR LF, and no byte that telnet would take."""
-    if ascii_only and not text.isascii():
-        text = _NOT_ASCII.sub(lambda found: _ascii(found[0]), text)
+    if ascii_only:
+        text = in_ascii(text)
     return text.replace("\n", "\r\n").encode("utf-8", "replace")

@@ -379,9 +379,10 @@ async def test_every_duel_of_a_match_can_be_reviewed_when_it_is_over(autojump_cl
         await anna.types("review match")
         assert (await anna.reads("look at it: review match 1\n")).split("review match\n", 1)[1] == (
             "* Your last game, Divisor Duel from 36, best of 3:\n"
-            "* 1.  from 36  Anna began  Anna won  Anna 1 mistake, Ben 0 mistakes\n"
-            "* 2.  from 36  Ben began   Ben won   Ben 1 mistake, Anna 0 mistakes\n"
-            "* 3.  from 36  Anna began  Ben won   Anna 0 mistakes, Ben 0 mistakes\n"
+            "* duel  from  began  won   mistakes\n"
+            "* 1     36    Anna   Anna  Anna 1, Ben 0\n"
+            "* 2     36    Ben    Ben   Ben 1, Anna 0\n"
+            "* 3     36    Anna   Ben   Anna 0, Ben 0\n"
             "* Type review match and the place of a duel to look at it: review match 1\n"
         )
         await anna.types("review match 2")

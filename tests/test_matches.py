@@ -587,6 +587,16 @@ async def test_no_rematch_with_somebody_who_is_gone_or_busy(autojump_clock) -> N
         await cleo.reads("* Ben has left; type play to look for somebody else.\n")
 
 
+async def test_a_rematch_takes_no_words(autojump_clock) -> None:
+    async with open_house(number=4) as place:
+        anna, ben = await finished_duel(place)
+        await anna.types("rematch best of 3")
+        await anna.reads(
+            "* A rematch is the same game again; for another one there is challenge.\n"
+        )
+        assert not place.server.hall.matchmaker.rematches
+
+
 async def test_another_game_takes_back_the_wish_for_a_rematch(autojump_clock) -> None:
     async with open_house(number=4) as place:
         (cleo,) = await place.lobby("Cleo")

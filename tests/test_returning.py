@@ -430,3 +430,76 @@ async def test_a_void_duel_is_recorded_as_nobody_s_win(
         assert [divisor for divisor, _ in record.turns] == [15]
         assert store.standings(10) == []
     store.close()
+
+
+# As people type it.
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["{name} {code}", "{name} {first}{second}", "{name} {first} {second}", "{code}", "{code}."],
+)
+async def test_the_code_is_enough_and_its_dash_is_not_needed(autojump_clock, typed):
+    async with open_house(return_seconds=60) as place:
+        anna, ben = await place.pair()
+        await ben.reads("of 60: ")
+        name, code = CODE.search(ben.screen).groups()
+        ben.hangs_up()
+        await anna.reads("* Ben has lost the connection")
+        first, second = code.split("-")
+        again = place.comes()
+        await again.types(typed.format(name=name, code=code, first=first, second=second))
+        await again.reads("* You play Anna")
+
+
+@pytest.mark.parametrize("shown", ["Sarah", "S\u00e4rah"])
+async def test_a_name_is_known_as_a_plain_screen_shows_it(autojump_clock, shown):
+    async with open_house(return_seconds=60) as place:
+        sarah, ben = await place.pair("S\u00e4rah", "Ben")
+        await sarah.types("ascii")
+        await ben.reads("of 60: ")
+        _, code = CODE.search(sarah.screen).groups()
+        sarah.hangs_up()
+        await ben.reads("* S\u00e4rah has lost the connection")
+        again = place.comes()
+        await again.types(f"{shown} {code}")
+        await again.reads("* You play Ben")
+        (cleo,) = await place.lobby("Cleo")
+        await cleo.types(f"watch {shown}")
+        await cleo.reads("against Ben")
+
+
+async def test_whoever_is_not_missed_yet_is_told_to_use_the_code(autojump_clock):
+    async with open_house(return_seconds=60) as place:
+        await place.pair()
+        again = place.comes()
+        await again.types("Ben")
+        told = await again.reads(NAME_PROMPT) + await again.reads(NAME_PROMPT)
+        assert (
+            "* Someone here is called Ben, or nearly so; Ben2 would work. If that is you," in told
+        )
+        assert "type Ben and the code from before." in told
+
+
+@pytest.mark.parametrize("name", ["Anna-Lena", "Karl-Otto"])
+async def test_a_name_that_looks_like_a_code_is_a_name(autojump_clock, name):
+    async with open_house(return_seconds=60) as place:
+        await place.pair()
+        person = place.comes()
+        await person.types(name)
+        await person.reads(f"* Welcome, {name}.")
+
+
+async def test_a_code_that_is_nobodys_becomes_no_name(autojump_clock):
+    async with open_house(return_seconds=60) as place:
+        person = place.comes()
+        await person.types("K7M2-9QXT")
+        await person.reads("Nobody of that name can come back with that code.")
+
+
+async def test_two_words_that_could_be_a_code_are_two_words(autojump_clock):
+    async with open_house(return_seconds=60) as place:
+        await place.pair()
+        person = place.comes()
+        await person.types("Anne Margaret")
+        await person.reads("* A name is one word")

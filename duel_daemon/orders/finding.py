@@ -115,7 +115,9 @@ async def withdraw(hall: Hall, player: Player, words: str) -> None:
 async def rematch(hall: Hall, player: Player, words: str) -> None:
     table = player.last_table
     opponent = table.opponent_of(player) if table is not None else None
-    if table is None or not isinstance(opponent, Player):
+    if words:
+        player.house("A rematch is the same game again; for another one there is challenge.")
+    elif table is None or not isinstance(opponent, Player):
         player.house("You have not played with anybody yet. Type play to look for an opponent.")
     elif not hall.is_here(opponent):
         player.house(f"{opponent.name} has left; type play to look for somebody else.")

@@ -109,21 +109,19 @@ async def _review_one_of_match(player: Player, place: int) -> None:
 async def _list_match(player: Player) -> None:
     duels = player.last_duels
     rows = [_row(place, duel, await _reviewed(duel)) for place, duel in enumerate(duels, start=1)]
-    player.house(f"Your last game, {duels[0].terms.text}:", *aligned(rows))
+    head = ("duel", "from", "began", "won", "mistakes")
+    player.house(f"Your last game, {duels[0].terms.text}:", *aligned([head, *rows]))
     player.house("Type review match and the place of a duel to look at it: review match 1")
 
 
 def _row(place: int, duel: Finished, reviewed: Review) -> tuple[str, ...]:
     winner = duel.result.winner
     return (
-        f"{place}.",
-        f"from {duel.game.number}",
-        f"{duel.seats[Seat.ONE].name} began",
-        f"{duel.seats[winner].name} won" if winner is not None else "nobody won",
-        ", ".join(
-            f"{duel.seats[seat].name} {counted(reviewed.mistakes(seat), 'mistake')}"
-            for seat in Seat
-        ),
+        str(place),
+        str(duel.game.number),
+        duel.seats[Seat.ONE].name,
+        duel.seats[winner].name if winner is not None else "nobody",
+        ", ".join(f"{duel.seats[seat].name} {reviewed.mistakes(seat)}" for seat in Seat),
     )
 
 

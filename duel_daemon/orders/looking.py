@@ -9,7 +9,7 @@ from duel_daemon.player import Player
 from duel_daemon.rulebooks import SHELF, RuleBook
 from duel_daemon.table import Table
 from duel_daemon.terms import Unclear, find_book
-from duel_daemon.textwidth import aligned, wrapped
+from duel_daemon.textwidth import aligned, short, wrapped
 
 LISTED = 40  # rows of `who` and `duels`; the rest is counted
 
@@ -105,9 +105,12 @@ def _row(table: Table) -> tuple[str, ...]:
 async def watch(hall: Hall, player: Player, words: str) -> None:
     person = hall.find(words) if words else None
     table = person.table if person is not None else None
-    if table is None:
-        who = f"{person.name} is not playing. " if person is not None else ""
-        player.house(f"{who}Type watch and the name of a player; duels shows who is playing.")
+    if not words:
+        player.house("Type watch and the name of a player; duels shows who is playing.")
+    elif table is None:
+        nobody = f"Nobody called {short(words)} is playing"
+        who = f"{person.name} is not playing" if person is not None else nobody
+        player.house(f"{who}; duels shows who is.")
     elif player.watching is table:
         player.house("You are watching that one already.")
     else:
