@@ -589,7 +589,7 @@ async def test_no_rematch_with_somebody_who_is_gone_or_busy(autojump_clock) -> N
 
 async def test_a_rematch_takes_no_words(autojump_clock) -> None:
     async with open_house(number=4) as place:
-        anna, ben = await finished_duel(place)
+        anna, _ = await finished_duel(place)
         await anna.types("rematch best of 3")
         await anna.reads(
             "* A rematch is the same game again; for another one there is challenge.\n"
