@@ -19,6 +19,10 @@ import trio
 for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
     os.environ.pop(name, None)
 
+# Where the tests run in the background of a shell, SIGINT is ignored, and so it would be by the
+# clients that they start: Ctrl-C could not end them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 REAL_SECONDS = 60  # no test needs nearly as long; a hanging one fails by itself
 VIRTUAL_SECONDS = 10_000_000  # under a virtual clock time is free
 

@@ -95,6 +95,8 @@ def _ask(draw: st.DrawFn, running: Running) -> None:
     free = [name for name in running.players if name not in playing]
     for name in draw(st.lists(st.sampled_from(free), unique=True)):
         running.players[name].wants_rematch = True
+    for name in playing & running.players.keys():
+        running.drop_rematch(running.players[name])  # a game has overtaken it
     for name in draw(st.lists(st.sampled_from(free), unique=True)):
         other = draw(st.sampled_from([each for each in free if each != name]))
         running.challenges[name] = KeptChallenge(other, draw(games))
