@@ -98,18 +98,16 @@ class Hall:
         key = names.key(name)
         if key in self._players:
             return self._players[key]
-        shown = [p for p in self.players if names.key(in_ascii(p.name)) == key]
+        others = (player for player in self.players if not player.name.isascii())
+        shown = [player for player in others if names.key(in_ascii(player.name)) == key]
         return shown[0] if len(shown) == 1 else None
 
     def with_code(self, code: str) -> Player | None:
         """Whose code this is."""
-        seated = ((player, player.table) for player in self.players)
-        found = (
-            player
-            for player, table in seated
-            if table is not None and is_code(table.codes[table.side_of(player)], code)
-        )
-        return next(found, None)
+        for player in self.players:
+            if player.table is not None and is_code(player.table.code_of(player), code):
+                return player
+        return None
 
     def is_taken(self, key: str) -> bool:
         return key in self._players
@@ -142,7 +140,7 @@ class Hall:
         table = player.table if player is not None else None
         if player is None or table is None:
             return None
-        if not is_code(table.codes[table.side_of(player)], code):
+        if not is_code(table.code_of(player), code):
             return None
         before = player.connection
         player.connect(peer)

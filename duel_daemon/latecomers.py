@@ -43,7 +43,7 @@ class Latecomers:
         if table is None:
             return None
         player = next(each for each in people(table.sides) if each.key == names.key(name))
-        if not is_code(table.codes[table.side_of(player)], code):
+        if not is_code(table.code_of(player), code):
             return None
         needed = [player] if table.is_over else people(table.sides)
         if any(is_taken(each.key) for each in needed):

@@ -290,11 +290,8 @@ class Matchmaker:
 
     def _asking_for_rematch(self, player: Player) -> Player | None:
         """Only whom they played last can have asked them."""
-        table = player.last_table
-        other = table.opponent_of(player) if table is not None else None
-        if isinstance(other, Player) and self.wants_rematch(other, player):
-            return other
-        return None
+        other = player.last_opponent
+        return other if other is not None and self.wants_rematch(other, player) else None
 
 
 def _other(challenge: Challenge[Player], player: Player) -> Player:

@@ -83,6 +83,17 @@ class Player:
         return self.table is not None and self.table.is_practice
 
     @property
+    def plays_somebody(self) -> bool:
+        """Whether theirs is a seat worth keeping, and not to be left for another game."""
+        return self.table is not None and not self.table.is_practice
+
+    @property
+    def last_opponent(self) -> "Player | None":
+        """Whom they played last, be they still here or not."""
+        other = self.last_table.opponent_of(self) if self.last_table is not None else None
+        return other if isinstance(other, Player) else None
+
+    @property
     def last_duels(self) -> tuple[Finished, ...]:
         """The duels of the match that is on, if one is over, or of their last game."""
         if self.table is not None and self.table.finished:

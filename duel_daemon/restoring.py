@@ -154,15 +154,14 @@ class Restored:
 
     def _take_up_rematch(self, player: Player) -> None:
         """Unless the other has played with somebody else since."""
-        table = player.last_table
-        opponent = table.opponent_of(player) if table is not None else None
-        if not isinstance(opponent, Player) or opponent.last_table is not table:
+        opponent = player.last_opponent
+        if opponent is None or opponent.last_table is not player.last_table:
             return
         if self._can_begin(opponent):
             self.hall.matchmaker.had_asked_for_rematch(player, opponent)
 
     def _can_begin(self, player: Player) -> bool:
-        return self.hall.is_here(player) and (player.is_free or player.is_practising)
+        return self.hall.is_here(player) and not player.plays_somebody
 
     # Telling.
 

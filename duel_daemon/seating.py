@@ -9,6 +9,7 @@ from duel_daemon.contestant import Contestant, House
 from duel_daemon.duel import Duel
 from duel_daemon.events import Seat
 from duel_daemon.finished import Finished
+from duel_daemon.limits import SoOften
 from duel_daemon.match import Match, Mirror, Series, Side
 from duel_daemon.narrator import HOUSE, seconds
 from duel_daemon.presence import Presence
@@ -55,7 +56,9 @@ class Seating:
     watchers: list[Contestant] = attrs.field(factory=list, init=False)
     is_over: bool = attrs.field(default=False, init=False)
     _told_watching: int = attrs.field(default=0, init=False)
-    _told_at: tuple[float, ...] = attrs.field(default=(-math.inf,) * WATCH_TELLINGS, init=False)
+    _watch_tellings: SoOften[None] = attrs.field(
+        factory=lambda: SoOften(WATCH_TELLINGS, WATCH_SECONDS), init=False
+    )
 
     @series.default
     def _as_agreed(self) -> Series:
@@ -70,6 +73,9 @@ class Seating:
 
     def seat_of(self, contestant: Contestant) -> Seat:
         return self.series.seat(self.side_of(contestant))
+
+    def code_of(self, contestant: Contestant) -> str:
+        return self.codes[self.side_of(contestant)]
 
     def at(self, seat: Seat) -> Contestant:
         return self.sides[self.series.side(seat)]
@@ -175,9 +181,9 @@ class Seating:
         Nobody can flood them by coming and going. What is not told at once is told with a turn.
         """
         count = len(self.watchers)
-        if count == self._told_watching or self.is_over or now < self._told_at[0] + WATCH_SECONDS:
+        if count == self._told_watching or self.is_over or self._watch_tellings.take(None, now):
             return
-        self._told_watching, self._told_at = count, (*self._told_at[1:], now)
+        self._told_watching = count
         texts = {0: "Nobody is watching any more.", 1: "1 person is watching."}
         for side in self.sides:
             side.house(texts.get(count, f"{count} people are watching."))

@@ -162,12 +162,12 @@ class Server:
         """systemd does not say whether this is a stop or a restart: so it is no goodbye."""
         if self.service.is_managed:
             return RESTARTING
-        if player.table is None or player.is_practising:
+        table = player.table
+        if table is None or table.is_practice:
             return f"{CLOSING} {CLOSED}"
         if not self.memory.journal.keeps:
             return f"The server is closing; duels end without a winner. {CLOSED}"
-        code = player.table.codes[player.table.side_of(player)]
-        return f"{CLOSING} Come back with: {player.name} {code}. {CLOSED}"
+        return f"{CLOSING} Come back with: {player.name} {table.code_of(player)}. {CLOSED}"
 
     # Accepting.
 

@@ -117,16 +117,13 @@ def _name_and_code(hall: Hall, line: str) -> tuple[str, str] | None:
         return None
     name, dash, code = match[1] or "", match[3], f"{match[2]}-{match[4]}"
     if name:
-        return (name, code) if dash == "-" or _is_playing(hall.named(name)) else None
+        seated = hall.named(name)
+        is_meant = dash == "-" or (seated is not None and seated.plays_somebody)
+        return (name, code) if is_meant else None
     player = hall.with_code(code) if dash == "-" else None
     if player is None and not (dash == "-" and any(map(str.isdigit, code))):
         return None
     return player.name if player is not None else "", code
-
-
-def _is_playing(player: Player | None) -> bool:
-    """Whether there is a seat of theirs to take."""
-    return player is not None and player.table is not None and not player.is_practising
 
 
 def _enter(hall: Hall, peer: Peer, name: str) -> Player:
@@ -148,7 +145,7 @@ def _named(hall: Hall, peer: Peer, line: str) -> str | None:
     name = names.check(line, hall.is_taken, WORDS)
     if isinstance(name, Refusal):
         sentence, taken_by = name.sentence, hall.named(line)
-        if taken_by is not None and _is_playing(taken_by):
+        if taken_by is not None and taken_by.plays_somebody:
             is_away = taken_by.connection is None
             sentence = (KEPT if is_away else TAKEN).format(sentence=sentence, name=taken_by.name)
         peer.say(house(*wrapped(sentence, indent="  ")))

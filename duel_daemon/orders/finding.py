@@ -46,7 +46,7 @@ async def challenge(hall: Hall, player: Player, words: str) -> None:
     wish = terms.parse(game_words, hall.default_terms, hall.settings.max_number)
     if isinstance(wish, Unclear):
         player.house(wish.sentence)
-    elif not (other.is_free or other.is_practising):
+    elif other.plays_somebody:
         player.house(f"{other.name} is in a duel. Ask again later, or type watch {other.name}.")
     elif (answered := _same_challenge(hall.matchmaker, other, player, wish)) is not None:
         hall.matchmaker.begin(answered)
@@ -65,7 +65,7 @@ def _same_challenge(
 
 
 async def accept(hall: Hall, player: Player, words: str) -> None:
-    if not (player.is_free or player.is_practising):
+    if player.plays_somebody:
         player.house("You are in a duel; nobody can challenge you before it is over.")
         return
     asking = _who_asked(hall, player, words)
@@ -113,15 +113,14 @@ async def withdraw(hall: Hall, player: Player, words: str) -> None:
 
 
 async def rematch(hall: Hall, player: Player, words: str) -> None:
-    table = player.last_table
-    opponent = table.opponent_of(player) if table is not None else None
+    table, opponent = player.last_table, player.last_opponent
     if words:
         player.house("A rematch is the same game again; for another one there is challenge.")
-    elif table is None or not isinstance(opponent, Player):
+    elif table is None or opponent is None:
         player.house("You have not played with anybody yet. Type play to look for an opponent.")
     elif not hall.is_here(opponent):
         player.house(f"{opponent.name} has left; type play to look for somebody else.")
-    elif not (opponent.is_free or opponent.is_practising):
+    elif opponent.plays_somebody:
         player.house(f"{opponent.name} plays with somebody else now.")
     elif opponent.last_table is not table:
         player.house(f"{opponent.name} has played again since. Try: challenge {opponent.name}")

@@ -92,9 +92,12 @@ async def _review_last(player: Player) -> None:
 
 async def _review_one(player: Player, duel: Finished) -> Review:
     reviewed = await _reviewed(duel)
-    player.house(f"Player 1 was {duel.seats[Seat.ONE].name}, Player 2 {duel.seats[Seat.TWO].name}.")
-    player.house(*lines(reviewed))
+    _show(player, (duel.seats[Seat.ONE].name, duel.seats[Seat.TWO].name), reviewed)
     return reviewed
+
+
+def _show(player: Player, names: tuple[str, str], reviewed: Review) -> None:
+    player.house("Player 1 was {}, Player 2 {}.".format(*names), *lines(reviewed))
 
 
 async def _review_one_of_match(player: Player, place: int) -> None:
@@ -136,8 +139,7 @@ async def _review_older(hall: Hall, player: Player, words: str) -> None:
         player.house(f"There is no duel {short(words)} on record; history shows their numbers.")
         return
     reviewed = await consider(record.start, review_of, *played)
-    player.house(f"Player 1 was {record.players[0]}, Player 2 {record.players[1]}.")
-    player.house(*lines(reviewed))
+    _show(player, record.players, reviewed)
 
 
 async def _reviewed(duel: Finished) -> Review:
